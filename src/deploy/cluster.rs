@@ -126,6 +126,21 @@ impl<'a> Cluster<'a> {
         meant.map(|folder| self.of_folder(folder)).collect()
     }
 
+    /// Finds all that is meant where clusters have objects of one name: the one of these themselves, else those whose folders
+    /// share most names with those of the files that ask.
+    pub fn find_all(&self, wanted: Reference<'_>, asks: &[&RepoPath]) -> Vec<&'a Object> {
+        let Some(found) = self.find(wanted) else { return Vec::new() };
+        if self.has_itself(found) {
+            return vec![found];
+        }
+        let all: Vec<&Object> = std::iter::once(found).chain(self.namesakes(found)).collect();
+        let own: BTreeSet<&str> = asks.iter().flat_map(|path| path.folder().split('/')).collect();
+        let alike =
+            |object: &Object| object.file.folder().split('/').filter(|part| own.contains(part)).count();
+        let most = all.iter().map(|object| alike(object)).max();
+        all.into_iter().filter(|object| Some(alike(object)) == most).collect()
+    }
+
     fn of_folder(&self, folder: &str) -> Vec<&'a Object> {
         let all = std::iter::successors(Some(self), |cluster| cluster.outer);
         all.filter_map(|cluster| cluster.folders.get(folder)).flatten().copied().collect()

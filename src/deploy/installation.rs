@@ -117,13 +117,25 @@ pub fn installations(
     for (rank, group) in order.iter().enumerate() {
         groups[*group].marks.iter().for_each(|mark| of[*mark].extend([rank]));
     }
+    let names: Vec<String> = order.iter().map(|group| named[*group].clone()).collect();
+    for (mark, of) in marks.iter().zip(&mut of).filter(|(_, of)| of.is_empty()) {
+        of.extend(called(&mark.path, &names));
+    }
     Installations {
-        names: order.iter().map(|group| named[*group].clone()).collect(),
+        names,
         labels: order.iter().map(|group| groups[*group].labels()).collect(),
         of: of.into_iter().map(|all| all.into_iter().collect()).collect(),
         roots,
         notes: Vec::new(),
     }
+}
+
+/// Returns the installation after which a folder on the way to a file is called, where it is one.
+fn called(path: &RepoPath, names: &[String]) -> Option<usize> {
+    let folders = path.folder().split('/');
+    let found: BTreeSet<usize> =
+        folders.filter_map(|folder| names.binary_search_by(|name| name.as_str().cmp(folder)).ok()).collect();
+    found.first().copied().filter(|_| found.len() == 1)
 }
 
 /// Over the bound nobody knows who reads what, and all is one.

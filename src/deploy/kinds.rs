@@ -5,8 +5,16 @@
 //! that is not here, has its name in `model/written.rs` besides.
 
 use super::{
-    argo, build::Build, chart::ChartRelease, cluster::Cluster, files::Files, flux, k3s, object::Object,
+    argo,
+    build::Build,
+    chart::ChartRelease,
+    cluster::Cluster,
+    files::Files,
+    flux, k3s,
+    object::Object,
+    value::{Scalar, Value},
 };
+use crate::repo::RepoPath;
 
 /// A kind of object that has something deployed.
 #[derive(Clone, Copy, Debug)]
@@ -145,6 +153,22 @@ pub fn asks(group: &str, name: &str) -> bool {
 /// Tells whether others may refer to objects of a kind.
 pub fn is_referred(group: &str, name: &str) -> bool {
     REFERRED.contains(&group) || (group.is_empty() && matches!(name, "ConfigMap" | "Secret" | "Namespace"))
+}
+
+/// Lists the folders of the tree that a root deploys, but for the tree itself, as far as it says them.
+pub fn folders(root: &Object) -> Vec<String> {
+    let Some(spec) = root.value.get("spec") else { return Vec::new() };
+    let sources: Vec<&Value> = match (&*root.kind(), spec.list_at("sources")) {
+        ("Application", []) => spec.get("source").into_iter().collect(),
+        ("Application", many) => many.iter().collect(),
+        ("Kustomization", _) => vec![spec],
+        _ => Vec::new(),
+    };
+    let folder = |source: &Value| {
+        let path = source.scalar(&["path"]).and_then(Scalar::known)?;
+        RepoPath::resolve("", &format!("{}/.x", path.trim_start_matches('/'))).map(|p| p.folder().to_owned())
+    };
+    sources.into_iter().filter_map(folder).filter(|folder| !folder.is_empty()).collect()
 }
 
 fn row(group: &str, name: &str) -> Option<&'static Kind> {

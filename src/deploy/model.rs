@@ -89,8 +89,9 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
     let mut found = Modelled::default();
     let (mut unmatched_parts, mut parts) = (Vec::new(), Vec::new());
     let mut seen = Seen::default();
-    let mut todo = Root::all(entries);
     let roots = raw.iter().flat_map(|kept| &kept.roots);
+    let deployed: HashSet<String> = roots.clone().flat_map(kinds::folders).collect();
+    let mut todo = Root::all(entries, &deployed);
     // What asks for variables, or may be patched, is as whoever applies it makes it, and as it stands there where nobody does.
     let (asking, whole) = last::parted(roots);
     for root in whole {
@@ -98,7 +99,7 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
     }
     let mut built: Vec<Kept> = Vec::new();
     let mut from_builds: HashSet<RepoPath> = HashSet::new();
-    let mut last = Last { asking, ..Last::default() };
+    let mut last = Last { asking, lone: entries.lone, ..Last::default() };
     for _ in 0..WAVES {
         if todo.is_empty() {
             todo = last.take(&mut seen);
@@ -142,8 +143,10 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
             }
         }
     }
-    todo.extend(last.take(&mut seen));
-    found.deployed.push(builder.left(&todo, Bound::Waves(WAVES)));
+    while !todo.is_empty() {
+        found.deployed.push(builder.left(&todo, Bound::Waves(WAVES)));
+        todo = last.take(&mut seen);
+    }
     let all = Cluster::new(raw.iter().chain(&built).flat_map(|kept| &kept.references));
     parts.extend(builder.hand_over_all(&built, &all, &mut found));
     for Said { facts, parts: more } in parallel::fold(entries.written, |said: &mut Said<R>, file| {
@@ -227,13 +230,13 @@ impl Root {
         Self::new(What::Object(object.clone()))
     }
 
-    /// Returns those that entries name.
-    fn all(entries: &Entries<'_>) -> Vec<Self> {
-        let folders = entries.folders.iter().map(|folder| What::Folder(folder.clone()));
+    /// Returns those that entries name, without the folders that another root deploys: what these come to is its own to say.
+    fn all(entries: &Entries<'_>, deployed: &HashSet<String>) -> Vec<Self> {
+        let folders = entries.folders.iter().filter(|folder| !deployed.contains(*folder));
+        let folders = folders.map(|folder| What::Folder(folder.clone()));
         let releases = entries.releases.iter().map(|release| What::Chart(Box::new(release.clone())));
         let objects = (!entries.objects.is_empty()).then_some(What::Objects);
-        let lone = entries.lone.iter().map(|release| What::Lone(Box::new(release.clone())));
-        folders.chain(releases).chain(objects).chain(lone).map(Self::new).collect()
+        folders.chain(releases).chain(objects).map(Self::new).collect()
     }
 }
 
@@ -380,7 +383,9 @@ impl<R: Default + Send> Builder<'_, R> {
                         let build = build(object, &cluster, self.files);
                         self.unmade(object, &build, &mut gathered.facts.facts);
                         let by = By::of(of.unwrap_or((kind.deployer, object)), object);
-                        self.built_beside(Kept::of(own), build, by, &cluster, gathered);
+                        let mut kept = Kept::of(own);
+                        kept.references.extend(argo::managed_namespace(object));
+                        self.built_beside(kept, build, by, &cluster, gathered);
                     }
                 }
             }
@@ -425,26 +430,26 @@ impl<R: Default + Send> Builder<'_, R> {
             gathered.files.insert(object.file.clone());
             kept.take(object, self.entries.mentions);
         }
+        let objects = std::mem::take(&mut kept.objects);
         let facts = &mut gathered.facts.facts;
         {
-            let cluster = Cluster::within(&kept.references, outer);
-            kept.objects.iter().for_each(|object| (self.take)(facts, Fact::Object(object, &cluster)));
-            self.shadowed(&build.shadowed, &cluster, &mut gathered.shadowed);
+            let cluster = &Cluster::within(&kept.references, outer);
+            objects.iter().for_each(|object| (self.take)(facts, Fact::Object(object, cluster)));
+            self.shadowed(&build.shadowed, cluster, &mut gathered.shadowed);
+            for release in &build.charts {
+                let (deployer, object) = by.asks(release);
+                let asked = Asked { release, deployer, object, after: by.after.clone(), cluster };
+                (self.take)(facts, Fact::Release(asked));
+                self.used(release, facts);
+            }
+            (self.take)(facts, Fact::Guards(&build.guards));
+            (self.take)(facts, Fact::Notes(&build.notes));
+            self.said((&build.strays, &build.images, &build.charts), cluster, &mut gathered.facts);
+            self.said((&build.idle, &[], &[]), cluster, &mut gathered.said);
+            self.said((&build.unmatched, &[], &[]), cluster, &mut gathered.unmatched);
+            build.charts.iter().for_each(|release| self.chart(release, cluster, gathered));
         }
-        for release in &build.charts {
-            let (deployer, object) = by.asks(release);
-            let asked = Asked { release, deployer, object, after: by.after.clone(), cluster: outer };
-            (self.take)(facts, Fact::Release(asked));
-            self.used(release, facts);
-        }
-        (self.take)(facts, Fact::Guards(&build.guards));
-        (self.take)(facts, Fact::Notes(&build.notes));
-        self.said((&build.strays, &build.images, &build.charts), outer, &mut gathered.facts);
-        self.said((&build.idle, &[], &[]), outer, &mut gathered.said);
-        self.said((&build.unmatched, &[], &[]), outer, &mut gathered.unmatched);
-        kept.objects = Vec::new();
         gathered.kept.push(kept);
-        build.charts.iter().for_each(|release| self.chart(release, outer, gathered));
     }
 
     /// Hands over objects as nobody deploys them.

@@ -54,6 +54,8 @@ struct Plane {
     ranges: Vec<Constraint>,
     /// Whether it is on another channel, or whatever a digest is.
     is_elsewhere: bool,
+    /// Whether it is among the files of the target, whichever part of them the target has.
+    is_near: bool,
 }
 
 // === impl ControlPlane ===
@@ -74,13 +76,13 @@ impl ControlPlane {
 impl ControlPlanes {
     /// Reads them from a repository as it is.
     pub fn now(inventory: &Inventory, target: &Target) -> Self {
-        Self::new(inventory.pins().map(|pin| (pin, edge_of(pin))), |pin| target.whole_has(pin))
+        Self::new(inventory.pins().map(|pin| (pin, edge_of(pin))), target)
     }
 
-    /// Reads them from pins, with the release that each names; `own` tells those of the target.
+    /// Reads them from pins, with the release that each names.
     pub(super) fn new<'p>(
         pins: impl Iterator<Item = (&'p Pin, Option<EdgeVersion>)>,
-        own: impl Fn(&Pin) -> bool,
+        target: &Target,
     ) -> Self {
         let mut planes = Self::default();
         for (pin, version) in pins {
@@ -91,11 +93,13 @@ impl ControlPlanes {
             planes.oldest = planes.oldest.into_iter().chain(version).min();
             let unnamed = [NAMELESS.into()];
             let names = match &*pin.installations {
-                [] if own(pin) => &unnamed[..],
+                [] if target.whole_has(pin) => &unnamed[..],
                 names => names,
             };
             for name in names {
-                planes.of.entry(name.clone()).or_default().take(pin, version);
+                let plane = planes.of.entry(name.clone()).or_default();
+                plane.take(pin, version);
+                plane.is_near |= target.spans(&pin.path);
             }
         }
         planes
@@ -133,17 +137,25 @@ impl ControlPlanes {
         newest.filter(|(newest, _)| *newest < by && proxy.stage == Stage::DataPlane).min()
     }
 
-    fn beside<'p>(&self, proxy: &'p Pin) -> impl Iterator<Item = (&'p str, &Plane)> {
-        let nameless = proxy.installations.is_empty().then_some(NAMELESS);
-        let names = proxy.installations.iter().map(|name| &**name).chain(nameless);
-        let names = names.filter(|_| proxy.stage == Stage::DataPlane);
-        names.filter_map(|name| Some((name, self.of.get(name)?)))
+    /// Lists those that a proxy pin runs beside: as its installations say, else all that it may run beside.
+    fn beside(&self, proxy: &Pin) -> impl Iterator<Item = (&str, &Plane)> {
+        let runs_beside = |name: &Arc<str>, plane: &Plane| match &*proxy.installations {
+            [] => **name == *NAMELESS || plane.is_near && plane.may_have(proxy),
+            names => names.contains(name),
+        };
+        let planes = self.of.iter().filter(move |(name, plane)| runs_beside(name, plane));
+        planes.filter(|_| proxy.stage == Stage::DataPlane).map(|(name, plane)| (&**name, plane))
     }
 }
 
 // === impl Plane ===
 
 impl Plane {
+    /// Tells whether a proxy pin that is known to be nobody's may be beside it: proxies are never ahead of their own.
+    fn may_have(&self, proxy: &Pin) -> bool {
+        self.ends.is_some_and(|(_, newest)| edge_of(proxy).is_none_or(|version| version <= newest))
+    }
+
     fn take(&mut self, pin: &Pin, version: Option<EdgeVersion>) {
         match (version, pin.stays) {
             (Some(version), _) => {

@@ -112,6 +112,20 @@ fn proxies_stay_behind_the_control_plane_of_each_installation_that_runs_them() {
 }
 
 #[test]
+fn proxies_of_nobody_wait_for_each_control_plane_that_they_may_have() {
+    let waits = |proxy: &str| {
+        let b = Build::default().chart("a.yaml", CP, "2026.8.2").serves(&["a"]);
+        let b = b.chart("b.yaml", CP, "2026.7.2").serves(&["b"]).stays(Reason::Held);
+        let inventory = b.proxy("ns.yaml", proxy).inventory();
+        let planes = ControlPlanes::now(&inventory, &Target::default_all());
+        planes.behind(&inventory.pins[2], edge("edge-26.8.2")).and_then(|waits| waits.installation)
+    };
+    assert_eq!(waits("edge-26.7.1").as_deref(), Some("b"));
+    assert_eq!(waits("edge-26.7.2").as_deref(), Some("b"));
+    assert_eq!(waits("edge-26.8.1"), None, "it is ahead of that one, so it is not its own");
+}
+
+#[test]
 fn values_stay_with_a_chart_whose_range_does_not_take_the_release() {
     let build = |range: &str, other: &str| {
         let b = Build::default().chart("a.yaml", CP, range).stays(Reason::Range).serves(&["a"]);

@@ -66,7 +66,12 @@ impl Target {
             Share::All | Share::Serving(_) => true,
             Share::Part { parts, mine } => parts.covers(*mine, path),
         };
-        shared && (self.all || self.paths.is_match(path.as_str())) && !self.exclude.is_match(path.as_str())
+        shared && self.spans(path)
+    }
+
+    /// Tells whether a file is among those of which this target is made, or a part.
+    pub fn spans(&self, path: &RepoPath) -> bool {
+        (self.all || self.paths.is_match(path.as_str())) && !self.exclude.is_match(path.as_str())
     }
 
     /// Tells whether a pin belongs to this target.

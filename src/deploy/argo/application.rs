@@ -66,6 +66,17 @@ pub fn application(object: &Object, _: &Cluster<'_>, files: &dyn Files) -> Build
     deployed
 }
 
+/// Makes the namespace that Argo CD makes for an Application, of what that says of it (argo-cd
+/// `controller/sync_namespace.go`).
+pub fn managed_namespace(application: &Object) -> Option<Object> {
+    let spec = application.value.get("spec")?;
+    let mut metadata = spec.path(&["syncPolicy", "managedNamespaceMetadata"])?.clone();
+    let name = spec.path(&["destination", "namespace"]).cloned();
+    metadata.insert("name", name.unwrap_or_else(|| Value::made("")));
+    let value = Value::map([("kind", Value::made("Namespace")), ("metadata", metadata)]);
+    Some(Object { value, ..application.clone() })
+}
+
 /// Returns the sync wave of an Application; without an annotation it is in the first.
 pub fn sync_wave(object: &Object) -> i64 {
     let wave = object.annotation(SYNC_WAVE).filter(|wave| wave.unknown_to().is_none());

@@ -19,7 +19,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-pub use application::{application, concerns, sync_wave, without_folders};
+pub use application::{application, concerns, managed_namespace, sync_wave, without_folders};
 pub use application_set::application_set;
 
 /// The group of Argo CD's objects.

@@ -105,6 +105,11 @@ impl Group {
         Self { lots, marks }
     }
 
+    /// Tells whether it is known by the cluster that it goes to.
+    fn is_elsewhere(&self) -> bool {
+        self.lots.iter().all(|lot| lot.away.is_some())
+    }
+
     /// Returns the labels of what leads to its control plane.
     pub fn labels(&self) -> Labels {
         self.lots.iter().flat_map(|lot| &lot.labels).cloned().collect()
@@ -128,23 +133,38 @@ impl Folder {
             }
             return self;
         }
-        for plane in self.planes {
-            self.closed.push(groups.len());
-            groups.push(Group::of(vec![plane]));
+        // Beside clusters elsewhere there is the one in which all of this is kept: what names no other is that one's.
+        let elsewhere = |closed: &usize| groups.get(*closed).is_some_and(Group::is_elsewhere);
+        let is_own = self.planes.len() == 1 && self.closed.iter().all(elsewhere);
+        let (own, others): (Vec<Lot>, Vec<Lot>) =
+            self.others.into_iter().partition(|lot| is_own && lot.seated && lot.away.is_none());
+        let mut own: Vec<Lot> = self.planes.into_iter().map(|plane| merged(plane, own.clone())).collect();
+        let shared = shared(&others, marks);
+        if self.closed.len() + own.len() <= BESIDE {
+            own.iter_mut().for_each(|plane| plane.marks.extend(&shared));
+            for closed in &self.closed {
+                groups.get_mut(*closed).into_iter().for_each(|group| group.marks.extend(&shared));
+            }
         }
-        // What has to suit a control plane suits all that it lies beside, as far as the tree tells.
-        let suits = |mark: &&usize| marks.get(**mark).is_some_and(|m| m.role != Role::Other);
-        let shared: Vec<usize> =
-            self.others.iter().flat_map(|lot| &lot.marks).filter(suits).copied().collect();
-        for closed in self.closed.iter().filter(|_| self.closed.len() <= BESIDE) {
-            groups.get_mut(*closed).into_iter().for_each(|group| group.marks.extend(&shared));
+        if !is_own {
+            self.closed.extend(groups.len()..groups.len() + own.len());
+            groups.extend(own.drain(..).map(|plane| Group::of(vec![plane])));
         }
-        Self { closed: self.closed, ..Self::default() }
+        Self { closed: self.closed, planes: own, others: Vec::new() }
     }
 
     fn finish(self, groups: &mut Vec<Group>) {
         groups.extend(self.planes.into_iter().map(|plane| Group::of(vec![plane])));
     }
+}
+
+/// Returns what suits all clusters that it lies beside, as far as the tree tells: what has to suit a control plane, and what
+/// goes to any cluster.
+fn shared(others: &[Lot], marks: &[Mark]) -> Vec<usize> {
+    let suits = |lot: &Lot, mark: usize| {
+        matches!(lot.away, Some(Away::Any(_))) || marks.get(mark).is_some_and(|m| m.role != Role::Other)
+    };
+    others.iter().flat_map(|lot| lot.marks.iter().copied().filter(move |mark| suits(lot, *mark))).collect()
 }
 
 /// Puts what hangs on a control plane to it; it keeps its own place, by which it is called.

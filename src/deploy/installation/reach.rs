@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     deploy::{
+        argo,
         chart::{ChartRelease, Repository},
         cluster::Cluster,
         files::Files,
@@ -43,6 +44,8 @@ pub(super) struct Lot {
     pub plane: bool,
     /// The labels of what leads to a control plane.
     pub labels: Labels,
+    /// Whether an object brings it, which is in a cluster itself; of other files nobody knows the cluster.
+    pub seated: bool,
 }
 
 /// What a root reads of one cluster's.
@@ -122,7 +125,8 @@ pub(super) fn lots(
             let folder = top.folder();
             let files = BTreeSet::from([top.file().clone()]);
             let (plane, labels) = (reach.plane, reach.labels.clone());
-            found.push((Lot { away, files, folder, marks: BTreeSet::new(), plane, labels }, reach));
+            let seated = matches!(top, Top::Object(_));
+            found.push((Lot { away, files, folder, marks: BTreeSet::new(), plane, labels, seated }, reach));
         }
     }
     for both in &bound {
@@ -175,7 +179,8 @@ fn remote(
         for (away, reach) in walk.reaches.into_iter().filter(|(away, _)| away.is_some()) {
             let marks = reach.exact.difference(read).copied().collect();
             let (files, folder) = (BTreeSet::from([object.file.clone()]), None);
-            found.push(Lot { away, files, folder, marks, plane: reach.plane, labels: reach.labels });
+            let (plane, labels) = (reach.plane, reach.labels);
+            found.push(Lot { away, files, folder, marks, plane, labels, seated: true });
         }
     }
     found
@@ -281,7 +286,7 @@ impl Walk<'_> {
         let watch = Watch::new(self.files);
         let mut made = top.made(cluster, &watch);
         if let Top::Object(object) = top {
-            made.objects.extend(managed_namespace(object));
+            made.objects.extend(argo::managed_namespace(object));
             let own = (object.value.clone(), object.chosen_by.clone());
             seen.entry(top::id(object)).or_default().push(own);
             self.fills |= fills(object);
@@ -301,7 +306,7 @@ impl Walk<'_> {
             let watch = Watch::new(self.files);
             if let Some(mut made) = top::made(&object, cluster, &watch) {
                 let way = way.on(&object);
-                made.objects.extend(managed_namespace(&object));
+                made.objects.extend(argo::managed_namespace(&object));
                 self.take(made, way, [&object.file].into_iter().chain(&object.by), watch, &mut todo);
             }
         }
@@ -418,13 +423,6 @@ impl Reach {
             inner.folder.iter().for_each(|folder| places.below(folder.as_str(), &mut self.near));
         }
     }
-}
-
-/// Makes the namespace that Argo CD makes for an Application, of what that says of it.
-fn managed_namespace(application: &Object) -> Option<Object> {
-    let said = application.value.path(&["spec", "syncPolicy", "managedNamespaceMetadata"])?;
-    let value = Value::map([("kind", Value::made("Namespace")), ("metadata", said.clone())]);
-    Some(Object { value, ..application.clone() })
 }
 
 /// Tells whether texts of the object's build are filled in from objects of the cluster.

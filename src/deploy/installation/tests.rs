@@ -404,3 +404,55 @@ fn clusters_to_which_fleet_gives_a_version_of_their_own_are_told_apart() {
     let of: Vec<Vec<String>> = found(&tree).into_iter().map(|(_, names)| names).collect();
     assert_eq!(of, [["others"], ["prod"], ["others"], ["prod"]]);
 }
+
+/// An Application of a chart, or of a folder.
+fn application(name: &str, source: &str, destination: &str) -> String {
+    format!(
+        "---\napiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: {name}, namespace: argocd}}\nspec:\n  \
+         source: {{{source}}}\n  destination: {{{destination}}}\n"
+    )
+}
+
+#[test]
+fn what_names_no_cluster_is_that_of_the_hub_where_all_others_are_named() {
+    let chart =
+        "repoURL: https://helm.linkerd.io/edge, chart: linkerd-control-plane, targetRevision: 2026.8.2";
+    let folder = "repoURL: 'https://git.example.com/a.git', path: apps";
+    let (hub, spoke) =
+        (application("hub", chart, "name: in-cluster"), application("spoke", chart, "name: spoke"));
+    let apps = application("apps", folder, "server: https://kubernetes.default.svc");
+    let proxies = "proxy: 2026.8.2\n";
+    let tree = |argo: &str| {
+        let tree = [("apps/ns.yaml", proxies), ("argo/all.yaml", argo), ("loose/ns.yaml", proxies)];
+        by_file(&tree).into_iter().filter(|line| !line.starts_with("argo")).collect::<Vec<_>>()
+    };
+    assert_eq!(tree(&[hub.clone(), spoke, apps.clone()].concat()), ["apps/ns.yaml: argo", "loose/ns.yaml: "]);
+    // With another one that is named nowhere it may be either's.
+    let two = [
+        ("apps/ns.yaml", proxies),
+        ("argo/a.yaml", hub.as_str()),
+        ("argo/b.yaml", &hub),
+        ("argo/c.yaml", &apps),
+    ];
+    assert_eq!(by_file(&two)[0], "apps/ns.yaml: ");
+}
+
+#[test]
+fn a_folder_that_is_called_as_an_installation_is_its_own() {
+    let (plane, proxies) = (release(PLANE), "proxy: 2026.8.2\n");
+    let tree = [
+        ("apps/a/ns.yaml", proxies),
+        ("apps/a/b/ns.yaml", proxies),
+        ("apps/c/ns.yaml", proxies),
+        ("mesh/a/plane.yaml", plane.as_str()),
+        ("mesh/b/plane.yaml", &plane),
+    ];
+    let expected = [
+        "apps/a/ns.yaml: a",
+        "apps/a/b/ns.yaml: ",
+        "apps/c/ns.yaml: ",
+        "mesh/a/plane.yaml: a",
+        "mesh/b/plane.yaml: b",
+    ];
+    assert_eq!(by_file(&tree), expected);
+}

@@ -14,6 +14,8 @@ use crate::deploy::{
 pub(super) struct Last<'r> {
     /// Roots that ask for variables, which whoever applies them fills.
     pub asking: Vec<&'r Object>,
+    /// Charts of the tree as nobody deploys them.
+    pub lone: &'r [ChartRelease],
     /// Charts that cannot be rendered as nobody deploys them.
     pub failed: Vec<Charted>,
     /// The folders of charts that somebody deploys.
@@ -46,20 +48,26 @@ fn is_kustomization(root: &Object) -> bool {
 // === impl Last ===
 
 impl Last<'_> {
-    /// Returns the roots that nobody filled; after them what is left of the charts, which they may deploy.
+    /// Returns the roots that nobody filled; after them the charts, which they may deploy, and what is left of these.
     pub fn take(&mut self, seen: &mut Seen) -> Vec<Root> {
         let open: Vec<&Object> = self.asking.drain(..).filter(|root| !seen.has(root)).collect();
         let open: Vec<Root> = open.into_iter().filter(|root| seen.is_new(root, &[])).map(Root::of).collect();
         if !open.is_empty() {
             return open;
         }
-        let evaluated = &self.evaluated;
-        let root = |failed: Charted| {
-            let is_said = evaluated.contains(&folder(&failed.release));
+        let root = |release: &ChartRelease, what| {
+            let is_said = self.evaluated.contains(&folder(release));
             let standing = if is_said { Standing::Written } else { Standing::Deployed };
-            Root { standing, ..Root::new(What::Charted(Box::new(failed))) }
+            Root { standing, ..Root::new(what) }
         };
-        self.failed.drain(..).map(root).collect()
+        let lone = std::mem::take(&mut self.lone).iter();
+        let lone: Vec<Root> =
+            lone.map(|release| root(release, What::Lone(Box::new(release.clone())))).collect();
+        if !lone.is_empty() {
+            return lone;
+        }
+        let failed = std::mem::take(&mut self.failed).into_iter();
+        failed.map(|failed| root(&failed.release.clone(), What::Charted(Box::new(failed)))).collect()
     }
 }
 
@@ -71,8 +79,7 @@ impl<R: Default + Send> Builder<'_, R> {
         let Some(rendered) = self.entries.charts.evaluate(release, self.files) else {
             let objects = handed::objects(release, self.files);
             if !objects.is_empty() {
-                let build = Build { objects, ..Build::default() };
-                self.built(build, super::By::NOBODY, cluster, gathered);
+                self.built(of_chart(release, objects), super::By::NOBODY, cluster, gathered);
             }
             return;
         };
@@ -110,9 +117,17 @@ impl<R: Default + Send> Builder<'_, R> {
         gathered: &mut Gathered<R>,
     ) {
         (self.take)(&mut gathered.facts.facts, Fact::Rendered(release, &rendered));
-        let build = Build { objects: rendered.objects, ..Build::default() };
-        self.built(build, super::By::NOBODY, cluster, gathered);
+        self.built(of_chart(release, rendered.objects), super::By::NOBODY, cluster, gathered);
     }
+}
+
+/// Puts objects of a chart into the namespace of its release, as Helm does.
+fn of_chart(release: &ChartRelease, mut objects: Vec<Object>) -> Build {
+    let namespace = release.namespace.as_ref().filter(|name| name.known().is_some_and(|n| !n.is_empty()));
+    if let Some(namespace) = namespace {
+        objects.iter_mut().for_each(|object| object.default_namespace(namespace));
+    }
+    Build { objects, ..Build::default() }
 }
 
 fn has_failed(rendered: &Rendered) -> bool {

@@ -261,8 +261,11 @@ impl<'s> Scope<'s> {
                 "root" | "cwd" => Some(Value::made(&rooted(&self.budget.root))),
                 _ => None,
             },
-            // Data sources, resources, `terraform.workspace`.
-            Some(_) => None,
+            // A resource, or what is none: `data`, `terraform`.
+            Some(kind) => {
+                let name = attribute()?;
+                self.once(format!("{kind}.{name}"), || self.argued(kind, &name))
+            }
             None => Some(self.eval(&traversal.expr)),
         }
     }
@@ -314,6 +317,27 @@ impl<'s> Scope<'s> {
         let frame = self.budget.frame();
         let scope = Scope { module: child, inputs: &given, frame, ..self.elsewhere(own) };
         self.named(scope.eval(&wanted.body.get_attribute("value")?.value))
+    }
+
+    /// Evaluates what a resource is told, which is what it says of itself; what it becomes besides is not in the tree.
+    fn argued(&self, kind: &str, name: &str) -> Option<Value> {
+        let is_it = |block: &Block| {
+            let labels = block.labels.iter().map(|label| label.as_str());
+            block.ident.as_str() == "resource" && labels.eq([kind, name])
+        };
+        let (source, block) = self.module.blocks.iter().find(|(_, block)| is_it(block))?;
+        let is_argument = |key: &str| block.body.get_attribute(key).is_some();
+        if ["for_each", "count"].into_iter().any(is_argument) {
+            return None;
+        }
+        let body = self.elsewhere(source).resource(block);
+        // Whoever reads a block reads a list of blocks.
+        let listed = |(key, value): (&str, &Value)| match value {
+            Value::Map(_) if !is_argument(key) => (key.to_owned(), Value::list(vec![value.clone()])),
+            _ => (key.to_owned(), value.clone()),
+        };
+        let all: Vec<(String, Value)> = body.entries().map(listed).collect();
+        Some(Value::map(all.iter().map(|(key, value)| (key.as_str(), value.clone()))))
     }
 
     /// Notes that a text which the tree does not say is meant for a key of a map.

@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{
-    claim::Claims,
+    claims::Claims,
     images::{over, take_containers, take_images},
     objects::take_object,
-    release::take_release,
+    pods::Injection,
+    release::{home, take_release},
 };
 use crate::{
     deploy::{About, Applied, ChartRelease, Cluster, Files as _, Note, Scalar, helmfile, terraform},
@@ -38,8 +39,10 @@ pub(in crate::pins) fn terraform(
     skipped: &mut Vec<Skipped>,
 ) -> Evaluated {
     let deployed = terraform::terraform(context.files);
+    let cluster = Cluster::new(&deployed.objects);
     for release in &deployed.charts {
-        take_release(context, release, PinKind::Terraform, claims);
+        let injected = home(release, &cluster);
+        take_release(context, release, PinKind::Terraform, injected, claims);
         claims.beyond.take_version(release);
         claims.uses.take(context, release);
     }
@@ -47,7 +50,8 @@ pub(in crate::pins) fn terraform(
     let mut off = Claims::default();
     let left_out = deployed.left_out.iter().filter(|release| is_exactly_ours(context, release));
     let all = deployed.off.iter().chain(left_out);
-    all.for_each(|release| take_release(context, release, PinKind::Terraform, &mut off));
+    all.for_each(|release| take_release(context, release, PinKind::Terraform, Injection::Open, &mut off));
+    drop(cluster);
     claims.append_off(off);
     take_shadowed(context, &deployed.shadowed, PinKind::Terraform, claims);
     deployed.handed.iter().for_each(|text| claims.take_not_followed(text));
@@ -74,7 +78,7 @@ pub(in crate::pins) fn helmfile(
     let mut off = Claims::default();
     for release in &deployed.charts {
         let claims_of = if release.is_off { &mut off } else { &mut *claims };
-        take_release(context, release, PinKind::Helmfile, claims_of);
+        take_release(context, release, PinKind::Helmfile, Injection::Open, claims_of);
         take_laid_over(context, release, claims_of);
         claims.uses.take(context, release);
     }
@@ -117,7 +121,7 @@ fn take_laid_over(context: &Context<'_>, release: &ChartRelease, claims: &mut Cl
 /// Takes variables that others are laid over.
 fn take_shadowed(context: &Context<'_>, charts: &[ChartRelease], kind: PinKind, claims: &mut Claims) {
     let mut shadowed = Claims::default();
-    charts.iter().for_each(|release| take_release(context, release, kind, &mut shadowed));
+    charts.iter().for_each(|release| take_release(context, release, kind, Injection::Open, &mut shadowed));
     claims.append_shadowed(shadowed);
 }
 

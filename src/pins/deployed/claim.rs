@@ -1,41 +1,28 @@
-//! Step 5, pins: the places where what is deployed was written, before it is known what stands around them.
+//! Step 5, pins: a place where something that is deployed was written.
 //!
-//! In: scalars that something deployed reads, with what reads them. Out: each place once, by file and position.
-//! A base that a hundred clusters read is read a hundred times, so places are gathered first and looked at afterwards.
+//! In: a scalar that something deployed reads, with what reads it. Out: the bytes, and how much a reader of them counts beside
+//! others.
 
-use std::{
-    cmp::Ordering,
-    collections::{BTreeSet, HashMap},
-    ops::Range,
-    sync::Arc,
-};
+use std::{cmp::Ordering, collections::BTreeSet, ops::Range, sync::Arc};
 
 use super::{
-    beyond::{Beyond, NotFollowed},
-    charts::Charted,
-    foreign::{At, Foreigns, Named, readings},
+    foreign::{Named, readings},
     traced::{Traced, traced},
-    uses::Uses,
 };
 use crate::{
-    deploy::{
-        ChartRelease, Object, Origin, Part, Scalar, Value, go_template::unfollowed, json_patch::Guard,
-        value::Reading,
-    },
+    deploy::{Origin, Scalar, value::Reading},
     linkerd::{self, EdgeVersion},
     pins::{
-        Deployment, Form, Frame, Home, PinKind, Reason, Skipped,
-        found::{Spec, Under, opaque},
-        version_text::{Expects, Judged, Token, VersionText, judge, tokens},
+        Form, Frame, Home, PinKind, Reason,
+        found::{Spec, Under},
+        version_text::{Judged, Token, VersionText, judge, tokens},
     },
     repo::RepoPath,
 };
 
 /// A release, by the file of its object and its name.
-type Release = (RepoPath, String);
+pub(super) type Release = (RepoPath, String);
 
-/// Places that are gathered before those that are alike become one.
-const LOOSE: usize = 4096;
 /// A place that something deployed reads as a version.
 #[derive(Clone, Debug)]
 pub(super) struct Claim {
@@ -56,56 +43,21 @@ pub(super) struct Claim {
     /// Where something that is not Linkerd's reads it.
     pub foreign: Option<Named>,
     /// Whether an object says so as its file has it, rather than as it is deployed.
-    written: bool,
+    pub written: bool,
     /// Whether a file of values says so by itself, whoever reads it.
-    of_file: bool,
+    pub of_file: bool,
     /// Whether a patch says so that means no object.
-    unmatched: bool,
+    pub unmatched: bool,
     /// The release that it is of, where a variable of that is left open.
-    open: Option<Release>,
+    pub open: Option<Release>,
     /// Whether nothing deploys it as things stand.
     pub is_off: bool,
-}
-
-/// All places, and what is compared with them.
-#[derive(Default)]
-pub(in crate::pins) struct Claims {
-    claims: Vec<Claim>,
-    guards: Vec<Guard>,
-    /// What is read by what is not Linkerd's.
-    pub(super) foreign: Foreigns,
-    /// Who is handed releases that come out again in a way that is not followed.
-    not_followed: BTreeSet<String>,
-    /// The files whose templates are refused, for releases.
-    unmade: BTreeSet<RepoPath>,
-    /// Files of values that charts which are not Linkerd's read.
-    others_values: BTreeSet<RepoPath>,
-    /// Labels that ask for restarts in templates that have the annotation, by file and last byte.
-    annotated: BTreeSet<At>,
-    /// The aliases by which versions were read, by file and first byte, among other places where they are named.
-    pub(super) aliases: BTreeSet<At>,
-    /// The releases that are known as somebody applies them.
-    applied: BTreeSet<Release>,
-    /// Linkerd's charts as they are deployed.
-    pub deployments: Vec<Deployment>,
-    /// What was evaluated of charts of the tree.
-    pub charts: Charted,
-    /// Charts of the tree that the model itself does not find deployed.
-    pub local: Vec<ChartRelease>,
-    /// Objects that the model itself does not find deployed.
-    pub objects: Vec<Object>,
-    /// How charts are rendered.
-    pub uses: Uses,
-    /// What was not followed.
-    pub beyond: Beyond,
-    /// How many of the claims are known to differ.
-    settled: usize,
 }
 
 // === impl Claim ===
 
 impl Claim {
-    fn new(at: &Origin, spec: Spec, text: VersionText) -> Self {
+    pub fn new(at: &Origin, spec: Spec, text: VersionText) -> Self {
         let path = at.source.path.clone();
         let homes = Vec::from_iter(spec.home.clone());
         let (span, read) = (at.span.clone(), readings(at).cloned().collect());
@@ -129,7 +81,7 @@ impl Claim {
     /// Orders by place. Of several that are alike in it, what counts more comes first; then what must not move, since what
     /// guards the place must not either; then what may move, and of these what the control plane reads, since proxies wait
     /// for it.
-    fn order(&self, other: &Self) -> Ordering {
+    pub fn order(&self, other: &Self) -> Ordering {
         let key = |claim: &Self| {
             let stays = claim.stays();
             let other = !claim.spec.chart.as_deref().is_some_and(linkerd::is_control_plane);
@@ -142,15 +94,16 @@ impl Claim {
         place.then_with(charts).then_with(|| own(self).cmp(&own(other)))
     }
 
-    /// What is deployed comes before what is known to mean nothing, that before what a file says, and that before what nobody
-    /// reads; and what puts a tag to an image before the container that runs it.
-    fn rank(&self) -> (bool, bool, bool, bool) {
+    /// What is deployed comes before what is known to mean nothing, that before what a file says, that before what was not
+    /// followed, and that before what nobody reads; and what puts a tag to an image before the container that runs it.
+    fn rank(&self) -> (bool, bool, bool, bool, bool) {
         let is_unread = self.stays() == Some(Reason::NoEffect) && !self.unmatched;
-        (is_unread, self.written, self.unmatched, self.spec.kind == PinKind::Image)
+        let is_lost = self.spec.stays == Some(Reason::NotFollowed);
+        (is_unread, is_lost, self.written, self.unmatched, self.spec.kind == PinKind::Image)
     }
 
     /// Tells whether one that comes before this one says all that is to be said.
-    fn is_said(&self, before: &Self) -> bool {
+    pub fn is_said(&self, before: &Self) -> bool {
         let reader = |claim: &Self| (claim.spec.kind, claim.spec.stage, claim.text.form, claim.stays());
         let charts = self.spec.chart == before.spec.chart && self.spec.mirror == before.spec.mirror;
         let same = self.span == before.span && reader(self) == reader(before) && charts;
@@ -162,7 +115,7 @@ impl Claim {
     }
 
     /// Takes over what another one knows that is said by this one.
-    fn join(&mut self, other: &mut Self) {
+    pub fn join(&mut self, other: &mut Self) {
         self.spec.run_by = self.spec.run_by.max(other.spec.run_by);
         self.of_file &= other.of_file;
         self.is_off &= other.is_off;
@@ -182,267 +135,8 @@ impl Claim {
     }
 }
 
-// === impl Claims ===
-
-impl Claims {
-    /// Takes a scalar that is a version, where it was written.
-    pub fn take(&mut self, scalar: &Scalar, spec: &Spec) {
-        let named = scalar.origins().flat_map(readings);
-        self.aliases.extend(named.map(|reading| (reading.source.path.clone(), reading.at)));
-        let found = claims(scalar, spec);
-        if let Some(who) = scalar.unknown_to().filter(|_| !found.is_empty()) {
-            self.not_followed.insert(who.to_owned());
-        }
-        self.claims.extend(found);
-        self.settle_many();
-    }
-
-    /// Takes a chart that names no version, and so takes new ones by itself: what names it is all that stands there.
-    pub fn take_floating(&mut self, chart: &Scalar, spec: &Spec) {
-        if let Some(at) = chart.origins().next_back() {
-            let mut claim = Claim::new(at, spec.clone(), opaque(0, Reason::Range));
-            claim.span = at.span.end..at.span.end;
-            self.claims.push(claim);
-        }
-    }
-
-    /// Takes the releases of a text that somebody reads in a way that is not followed.
-    pub fn take_not_followed(&mut self, scalar: &Scalar) {
-        let spec = Spec::platform(PinKind::Other, Expects::Either);
-        self.claims.extend(scalar.origins().chain(scalar.handed()).flat_map(|at| not_followed(at, &spec)));
-    }
-
-    /// Takes the releases that are handed to those who know parts of a text.
-    pub fn take_handed(&mut self, scalar: &Scalar) {
-        let Some(who) = scalar.unknown_to() else { return };
-        let spec = Spec::platform(PinKind::Other, Expects::Either);
-        let before = self.claims.len();
-        self.claims.extend(scalar.handed().flat_map(|at| not_followed(at, &spec)));
-        if self.claims.len() > before {
-            self.not_followed.insert(who.to_owned());
-        }
-    }
-
-    /// Takes the releases of what the templates in a file are refused for.
-    pub fn take_unmade(&mut self, path: &RepoPath, scalar: &Scalar) {
-        let before = self.claims.len();
-        self.take_not_followed(scalar);
-        if self.claims.len() > before {
-            self.unmade.insert(path.clone());
-        }
-    }
-
-    /// Takes a pod template that asks for restarts by a label and has no annotation: its place is known by the label's.
-    pub fn take_absent(&mut self, label: &Scalar, spec: &Spec) {
-        if let Some(at) = label.origins().next_back() {
-            let text = VersionText { span: 0..0, form: Form::Absent, version: None, stays: None };
-            let mut claim = Claim::new(at, spec.clone(), text);
-            claim.span = at.span.end..at.span.end;
-            self.claims.push(claim);
-        }
-    }
-
-    /// Notes that a pod template, as it is deployed, has the annotation that a label asks for.
-    pub fn annotated(&mut self, label: &Scalar) {
-        self.annotated.extend(label.origins().map(|at| (at.source.path.clone(), at.span.end)));
-    }
-
-    /// Notes a file that stands in the values of another chart.
-    pub fn take_others_values(&mut self, values: &Value, own: &RepoPath) {
-        let files = values.scalars().into_iter().filter_map(|text| Some(&text.origins().next()?.source.path));
-        self.others_values.extend(files.filter(|path| *path != own).cloned());
-    }
-
-    /// Takes what is only compared with a version: it moves with it, since kustomize fails where they differ.
-    pub fn guards(&mut self, guards: &[Guard]) {
-        let is_version = |guard: &&Guard| {
-            let text = guard.guard.text();
-            [Expects::Chart, Expects::Edge].into_iter().any(|expects| {
-                matches!(judge(&text, expects), Judged::Version(VersionText { form, .. }) if form != Form::Opaque)
-            })
-        };
-        self.guards.extend(guards.iter().filter(is_version).cloned());
-    }
-
-    /// Adds what another has gathered of objects as their files have them.
-    pub fn append_written(&mut self, mut other: Self) {
-        other.annotated.clear();
-        other.claims.iter_mut().for_each(|claim| claim.written = true);
-        self.append(other);
-    }
-
-    /// Adds what another has gathered of a release: with variables that are left open it is what nobody applies, where
-    /// somebody is known to.
-    pub fn append_release(&mut self, mut other: Self, release: &ChartRelease) {
-        let id = (release.file.clone(), release.release.text().into_owned());
-        if release.is_supposed || release.version.as_ref().is_some_and(|v| v.text().contains("${")) {
-            other.claims.iter_mut().for_each(|claim| claim.open = Some(id.clone()));
-        } else {
-            self.applied.insert(id);
-        }
-        self.append(other);
-    }
-
-    /// Adds what another has gathered of what is switched off: nobody renders that.
-    pub fn append_off(&mut self, mut other: Self) {
-        other.claims.iter_mut().for_each(|claim| claim.is_off = true);
-        self.append_written(Self { uses: Uses::default(), ..other });
-    }
-
-    /// Adds what another has gathered of a file of values, whoever reads it.
-    pub fn append_of_file(&mut self, mut other: Self) {
-        for claim in &mut other.claims {
-            claim.of_file = true;
-            if claim.spec.kind == PinKind::HelmValues && claim.spec.under.is_empty() {
-                claim.spec.under.push(Under::Unnamed);
-            }
-        }
-        self.append(other);
-    }
-
-    /// Adds what another has gathered of texts that their deployer does not look at.
-    pub fn append_without_effect(&mut self, mut other: Self) {
-        other.claims.iter_mut().for_each(|claim| {
-            let own = claim.spec.stays.filter(|reason| *reason != Reason::NotFollowed);
-            claim.spec.stays = own.or(Some(Reason::NoEffect));
-        });
-        self.append(other);
-    }
-
-    /// Adds what another has gathered of patches that mean no object.
-    pub fn append_unmatched(&mut self, mut other: Self) {
-        other.claims.iter_mut().for_each(|claim| claim.unmatched = true);
-        self.append_without_effect(other);
-    }
-
-    /// Notes which values are laid over by others, so that they are not in what their layers come to.
-    pub fn cover(&mut self, layered: &Value) {
-        let mut there: HashMap<&RepoPath, Vec<&Range<usize>>> = HashMap::new();
-        for at in layered.scalars().into_iter().flat_map(Scalar::origins) {
-            there.entry(&at.source.path).or_default().push(&at.span);
-        }
-        for claim in &mut self.claims {
-            let same = |span: &&Range<usize>| span.start <= claim.span.start && claim.span.end <= span.end;
-            if !there.get(&claim.path).is_some_and(|spans| spans.iter().any(same)) {
-                claim.spec.under.iter_mut().for_each(Under::cover);
-            }
-        }
-    }
-
-    /// Adds what another has gathered of values that others are laid over.
-    pub fn append_overlaid(&mut self, mut other: Self) {
-        other.claims.iter_mut().for_each(|claim| claim.spec.stays = Some(Reason::NoEffect));
-        self.append(other);
-    }
-
-    /// Adds variables that others are laid over: where nothing else reads them, nothing does.
-    pub fn append_shadowed(&mut self, other: Self) {
-        let variables = other.claims.into_iter().filter(|claim| claim.spec.kind == PinKind::Variable);
-        self.claims.extend(variables.map(|mut claim| {
-            claim.spec.stays = Some(Reason::NoEffect);
-            claim
-        }));
-    }
-
-    /// Adds what another has gathered.
-    pub fn append(&mut self, other: Self) {
-        self.claims.extend(other.claims);
-        self.guards.extend(other.guards);
-        self.foreign.append(other.foreign);
-        self.not_followed.extend(other.not_followed);
-        self.unmade.extend(other.unmade);
-        self.others_values.extend(other.others_values);
-        self.annotated.extend(other.annotated);
-        self.aliases.extend(other.aliases);
-        self.applied.extend(other.applied);
-        self.deployments.extend(other.deployments);
-        self.charts.append(other.charts);
-        self.local.extend(other.local);
-        self.objects.extend(other.objects);
-        self.uses.append(other.uses);
-        self.beyond.append(other.beyond);
-        self.settle_many();
-    }
-
-    /// Names the templates that releases are handed to and that are not followed.
-    pub fn not_followed(&self) -> Vec<Skipped> {
-        self.beyond.not_followed(&|what| match what {
-            NotFollowed::Expression(text) => self.not_followed.contains(&unfollowed(text)),
-            NotFollowed::Template(path) => self.unmade.contains(path),
-        })
-    }
-
-    /// Returns every place once, ordered by file and position, and those that what is not Linkerd's reads,
-    /// but for mirrors.
-    pub(super) fn into_places(mut self) -> (Vec<Claim>, Vec<(RepoPath, Range<usize>)>) {
-        self.settle();
-        // A guard may be compared with a text that only guards another one.
-        for Guard { guard, value } in std::mem::take(&mut self.guards) {
-            let Some(spec) = self.read_at(&value) else { continue };
-            self.take(&guard, &spec);
-            self.settle();
-        }
-        // A base is completed by those that take it in.
-        let annotated = std::mem::take(&mut self.annotated);
-        let is_complete = |c: &Claim| c.written && annotated.contains(&(c.path.clone(), c.span.end));
-        self.claims.retain(|claim| claim.text.form != Form::Absent || !is_complete(claim));
-        let mut claims = std::mem::take(&mut self.claims);
-        // What a chart of somebody else's reads is in no values file that nobody is known to read.
-        let is_others = |c: &Claim| c.of_file && c.spec.kind == PinKind::HelmValues;
-        for claim in claims.iter_mut().filter(|c| is_others(c) && self.others_values.contains(&c.path)) {
-            claim.spec = Spec::platform(PinKind::Other, Expects::Either).staying(Some(Reason::NotFollowed));
-        }
-        for claim in &mut claims {
-            claim.is_off |= claim.open.as_ref().is_some_and(|release| self.applied.contains(release));
-        }
-        for claim in claims.iter_mut().filter(|claim| !claim.of_file) {
-            claim.spec.under.retain(|under| *under != Under::Unnamed);
-        }
-        for claim in claims.iter_mut().filter(|claim| !claim.span.is_empty()) {
-            claim.spec.follow_workloads();
-            if let Some(named) = self.foreign.at(&claim.path, &claim.span) {
-                claim.foreign = claim.spec.stays.is_none().then_some(named);
-                claim.spec.stays.get_or_insert(Reason::Shared);
-            }
-        }
-        (claims, self.foreign.silent())
-    }
-
-    /// Says what reads the places in which a scalar was written.
-    fn read_at(&self, value: &Scalar) -> Option<Spec> {
-        value.parts().iter().find_map(|part| {
-            let Part::Written(at) = part else { return None };
-            let path = &at.source.path;
-            let before =
-                |c: &Claim| c.path.cmp(path).then_with(|| c.span.start.cmp(&at.span.start)) == Ordering::Less;
-            let claim = self.claims.get(self.claims.partition_point(before))?;
-            let inside = claim.path == *path && claim.span.start < at.span.end;
-            let expects = if claim.text.form == Form::Edge { Expects::Edge } else { Expects::Chart };
-            inside.then(|| Spec { expects, ..claim.spec.clone() })
-        })
-    }
-
-    fn settle_many(&mut self) {
-        if self.claims.len() >= 2 * self.settled + LOOSE {
-            self.settle();
-        }
-    }
-
-    fn settle(&mut self) {
-        self.claims.sort_by(Claim::order);
-        self.claims.dedup_by(|b, a| {
-            let is_said = b.is_said(a);
-            if is_said {
-                a.join(b);
-            }
-            is_said
-        });
-        self.settled = self.claims.len();
-    }
-}
-
 /// Says where the version stands that a scalar is. Of a variable of Flux's that nobody fills here, its default counts.
-fn claims(scalar: &Scalar, spec: &Spec) -> Vec<Claim> {
+pub(super) fn claims(scalar: &Scalar, spec: &Spec) -> Vec<Claim> {
     let text = scalar.text();
     match judge(&text, spec.expects) {
         _ if scalar.unknown_to().is_some() => scalar.handed().flat_map(|at| not_followed(at, spec)).collect(),
@@ -466,7 +160,7 @@ fn claims(scalar: &Scalar, spec: &Spec) -> Vec<Claim> {
 }
 
 /// Says which releases stand in a text that is handed to somebody, and out of which comes what is read.
-fn not_followed(at: &Origin, spec: &Spec) -> Vec<Claim> {
+pub(super) fn not_followed(at: &Origin, spec: &Spec) -> Vec<Claim> {
     let spec = Spec {
         kind: PinKind::Other,
         stays: Some(Reason::NotFollowed),

@@ -3,7 +3,7 @@
 //!
 //! In: entries and objects. Out: claims.
 
-use super::{claim::Claims, foreign::By};
+use super::{claims::Claims, foreign::By};
 use crate::{
     deploy::{ChartRelease, Object, Scalar, Value},
     linkerd,

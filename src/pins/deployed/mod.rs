@@ -7,6 +7,7 @@ mod beyond;
 mod by_file;
 mod charts;
 mod claim;
+mod claims;
 mod foreign;
 mod images;
 mod objects;
@@ -31,7 +32,8 @@ use crate::{
 
 pub(super) use by_file::{helmfile, terraform};
 pub(super) use charts::{note_aliases, report as report_charts};
-pub(super) use claim::Claims;
+pub(super) use claims::Claims;
+use pods::Injection;
 use release::take_release;
 pub(super) use rest::report as report_rest;
 pub(super) use roots::roots;
@@ -65,19 +67,25 @@ pub(super) fn fleet(context: &Context<'_>, place: Place<'_>, claims: &mut Claims
     let path = &place.file.path;
     let documents = context.files.documents(path.as_str());
     for document in documents.iter().flat_map(|all| all.iter()) {
+        let namespaces = fleet::namespaces(document);
         for release in fleet::releases(context.files, path, document) {
-            take_release(context, &release, PinKind::Fleet, claims);
+            let is_own = |made: &&fleet::Namespaced<'_>| {
+                made.name.map(Scalar::text) == release.namespace.as_ref().map(Scalar::text)
+            };
+            let own = namespaces.iter().filter(is_own);
+            let injected = own.map(|made| pods::told(made.labels, Some(made.annotations))).min();
+            take_release(context, &release, PinKind::Fleet, injected.unwrap_or_default(), claims);
             claims.uses.take(context, &release);
         }
         let mut idle = Claims::default();
         for release in fleet::idle(context.files, path, document) {
-            take_release(context, &release, PinKind::Fleet, &mut idle);
+            take_release(context, &release, PinKind::Fleet, Injection::Open, &mut idle);
         }
         claims.append_without_effect(idle);
-        for made in fleet::namespaces(document) {
+        for made in namespaces {
             let name = made.name.map(Scalar::text);
             let home = context.options.homes.then(|| Home::new(name.as_deref(), made.labels));
-            let stays = pods::opted_out(made.annotations, pods::labelled(made.labels));
+            let stays = pods::opted_out(made.annotations, pods::told(made.labels, None));
             let spec = annotation::spec().at_home(home).staying(stays);
             annotation::versions(made.annotations).for_each(|version| claims.take(version, &spec));
         }

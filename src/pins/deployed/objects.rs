@@ -3,9 +3,9 @@
 //! In: objects as they reach the cluster. Out: claims of the annotations that Linkerd's injector reads.
 
 use super::{
-    claim::Claims,
+    claims::Claims,
     foreign::By,
-    pods::{Injection, asks, injection, labelled, opted_out, take_asking},
+    pods::{Injection, asks, injection, opted_out, take_asking, told},
 };
 use crate::{
     deploy::{Cluster, Object, Scalar, Value},
@@ -15,6 +15,7 @@ use crate::{
         annotation::{self, Effect},
         image,
     },
+    repo::RepoPath,
 };
 
 /// Keys that are walked.
@@ -34,7 +35,8 @@ pub(in crate::pins) fn take_object(
         _ => object.namespace(),
     };
     let name = namespace.map(Scalar::text);
-    let injected = name.as_deref().map_or(Injection::Open, |name| injection(name, &object.file, cluster));
+    let from: Vec<&RepoPath> = [&object.file].into_iter().chain(&object.by).collect();
+    let injected = name.as_deref().map_or(Injection::Open, |name| injection(name, &from, cluster));
     let home = |labels| options.homes.then(|| Home::new(name.as_deref(), labels));
     let mut todo = vec![(Vec::<&str>::new(), &object.value, None)];
     while let Some((path, value, labels)) = todo.pop() {
@@ -53,7 +55,7 @@ pub(in crate::pins) fn take_object(
         for version in annotation::versions(value) {
             let stays = match annotation::effect(&kind, &path) {
                 Effect::None => Some(Reason::NoEffect),
-                Effect::Namespace if labelled(labels) == Injection::Shut => Some(Reason::OptedOut),
+                Effect::Namespace if told(labels, None) == Injection::Shut => Some(Reason::OptedOut),
                 Effect::Namespace | Effect::Pod => opted_out(value, injected),
             };
             claims.take(version, &annotation::spec().at_home(home(labels)).staying(stays));

@@ -3,9 +3,9 @@
 //! In: the labels and annotations of pods, and their namespace. Out: why an annotation of theirs stays, and claims of the
 //! annotation that makes their workload roll, or of the place for it.
 
-use super::claim::Claims;
+use super::claims::Claims;
 use crate::{
-    deploy::{Cluster, Scalar, Value, cluster::Reference},
+    deploy::{Cluster, Object, Value, cluster::Reference},
     linkerd::{ADMISSION, INJECT, PROXY_VERSION, RECONCILE},
     pins::{Reason, found::Spec},
     repo::RepoPath,
@@ -37,7 +37,7 @@ pub(super) fn take_asking(
 }
 
 /// Whether the pods of a namespace are injected.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Injection {
     /// As they say themselves.
     #[default]
@@ -48,22 +48,27 @@ pub(super) enum Injection {
     Shut,
 }
 
-/// Says whether the pods of a namespace are injected.
-pub(super) fn injection(name: &str, from: &RepoPath, cluster: &Cluster<'_>) -> Injection {
+/// Says whether the pods of a namespace are injected: of namespaces of several clusters, in any of those that are meant.
+/// `asks` has the file of what is in it, and who deploys that.
+pub(super) fn injection(name: &str, asks: &[&RepoPath], cluster: &Cluster<'_>) -> Injection {
+    let Some(from) = asks.first().copied() else { return Injection::Open };
     let wanted = Reference { group: "", kind: "Namespace", name, namespace: None, from };
-    let Some(namespace) = cluster.find(wanted) else { return Injection::Open };
-    let is_disabled = |scalar: Option<&Scalar>| scalar.is_some_and(|scalar| scalar.text() == "disabled");
-    match (is_disabled(namespace.label(ADMISSION)), is_disabled(namespace.annotation(INJECT))) {
+    let said = |namespace: &Object| {
+        let part = |key| namespace.value.path(&["metadata", key]);
+        told(part("labels"), part("annotations"))
+    };
+    cluster.find_all(wanted, asks).into_iter().map(said).min().unwrap_or_default()
+}
+
+/// Says whether the pods of a namespace are injected that has these labels and annotations.
+pub(super) fn told(labels: Option<&Value>, annotations: Option<&Value>) -> Injection {
+    let is_disabled =
+        |of: Option<&Value>, key| of.and_then(|of| of.text(&[key])).as_deref() == Some("disabled");
+    match (is_disabled(labels, ADMISSION), is_disabled(annotations, INJECT)) {
         (true, _) => Injection::Shut,
         (false, true) => Injection::OptedOut,
         (false, false) => Injection::Open,
     }
-}
-
-/// Says whether the pods of a namespace are injected that gets these labels.
-pub(super) fn labelled(labels: Option<&Value>) -> Injection {
-    let is_off = labels.and_then(|labels| labels.text(&[ADMISSION])).is_some_and(|text| text == "disabled");
-    if is_off { Injection::Shut } else { Injection::Open }
 }
 
 /// Says whether the annotations of a pod, or its namespace, keep it out of the mesh.

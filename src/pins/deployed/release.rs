@@ -7,14 +7,14 @@ use std::borrow::Cow;
 
 use super::{
     charts,
-    claim::Claims,
+    claims::Claims,
     foreign::By,
     pods::{Injection, injection},
     values::{Read, ReadBy},
 };
 use crate::{
     deploy::{
-        ChartRelease, Deployer, Layer, Object, Part, Scalar,
+        ChartRelease, Cluster, Deployer, Layer, Object, Part, Scalar,
         chart::Repository,
         handed,
         model::{After, Asked},
@@ -29,11 +29,12 @@ use crate::{
     },
 };
 
-/// Takes a chart's version, and the releases in its values.
-pub(in crate::pins) fn take_release(
+/// Takes a chart's version, and the releases in its values; `injected` says whether pods of its namespace are injected.
+pub(super) fn take_release(
     context: &Context<'_>,
     release: &ChartRelease,
     kind: PinKind,
+    injected: Injection,
     claims: &mut Claims,
 ) {
     let mut beside = None;
@@ -43,14 +44,13 @@ pub(in crate::pins) fn take_release(
         beside = chart.and_then(|chart| charts::beside(context, release, &chart, kind));
         claims.local.extend(beside.clone());
     }
-    take(context, beside.as_ref().unwrap_or(release), kind, Injection::Open, claims);
+    take(context, beside.as_ref().unwrap_or(release), kind, injected, claims);
 }
 
 /// Takes a chart that an object asks for.
 pub(super) fn take_asked(context: &Context<'_>, asked: &Asked<'_>, claims: &mut Claims) {
     let Asked { release, deployer, object, after, cluster } = asked;
-    let namespace = release.namespace.as_ref().and_then(Scalar::known);
-    let injected = namespace.map_or(Injection::Open, |name| injection(&name, &release.file, cluster));
+    let injected = home(release, cluster);
     let mut own = Claims::default();
     let ours = take(context, release, kind(*deployer), injected, &mut own);
     claims.append_release(own, release);
@@ -79,6 +79,13 @@ pub(super) fn take_asked(context: &Context<'_>, asked: &Asked<'_>, claims: &mut 
             sync_wave,
         });
     }
+}
+
+/// Says whether pods of a chart's namespace are injected.
+pub(super) fn home(release: &ChartRelease, cluster: &Cluster<'_>) -> Injection {
+    let asks: Vec<_> = [&release.file].into_iter().chain(&release.by).collect();
+    let namespace = release.namespace.as_ref().and_then(Scalar::known);
+    namespace.map_or(Injection::Open, |name| injection(&name, &asks, cluster))
 }
 
 fn kind(deployer: Deployer) -> PinKind {

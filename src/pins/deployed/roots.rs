@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::{
     charts,
-    claim::Claims,
+    claims::Claims,
     images::{is_image, over, take_containers, take_images},
     objects::take_object,
     release::take_asked,

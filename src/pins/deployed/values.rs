@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use super::{
-    claim::Claims,
+    claims::Claims,
     foreign::By,
     pods::{Injection, asks, opted_out, take_asking},
 };
@@ -179,7 +179,8 @@ impl<'a> Read<'a> {
     pub fn take_single(&self, name: &str, value: &Scalar, claims: &mut Claims) {
         // A dot that belongs to a key is escaped: `podAnnotations.config\.linkerd\.io/proxy-version`.
         if annotation::ends(&name.replace('\\', "")) {
-            claims.take(value, &annotation::spec().at_home(self.home(None)));
+            let stays = opted_out(&Value::empty(), self.injected);
+            claims.take(value, &annotation::spec().at_home(self.home(None)).staying(stays));
         } else if let Some(spec) = self.spec(name) {
             claims.take(value, &spec);
         } else if self.is_foreign && names_image(name.rsplit('.').next().unwrap_or(name)) {

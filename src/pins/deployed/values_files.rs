@@ -3,7 +3,7 @@
 //! In: files that name Linkerd or a release. Out: claims of what mappings that are no objects say.
 
 use super::{
-    claim::Claims,
+    claims::Claims,
     values::{Read, ReadBy, take_unclaimed},
 };
 use crate::{

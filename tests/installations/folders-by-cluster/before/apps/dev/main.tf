@@ -1,0 +1,6 @@
+resource "kubernetes_namespace" "x" {
+  metadata {
+    name = "x"
+    annotations = { "config.linkerd.io/proxy-version" = "edge-26.8.2" }
+  }
+}
