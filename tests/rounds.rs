@@ -181,7 +181,7 @@ fn any_repository() -> impl Strategy<Value = PathBuf> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn damaged_repositories_are_edited_with_proof_or_not_at_all(

@@ -139,7 +139,7 @@ fn what_helm_reads_moves_and_nothing_else() {
             let number = next.fetch_add(1, Ordering::Relaxed);
             let Some(repository) = repositories.get(number) else { break };
             // After the move it takes as long again; the script does so with all.
-            moves_what_helm_reads(repository, &evaluator(Helm::LIMITS, None), number.is_multiple_of(3));
+            moves_what_helm_reads(repository, &evaluator(Helm::LIMITS, None), number.is_multiple_of(6));
         }
     };
     thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(one_after_the_other))));

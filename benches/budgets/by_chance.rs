@@ -18,7 +18,7 @@ pub fn rows(scale: &Scale) -> Vec<Row> {
     let years = scale.of(1000) as u64;
     let first = std::env::var("UPLINKER_SEED").map_or(1, |seed| seed.parse::<u64>().expect("a seed"));
     let begin = Instant::now();
-    let merged = all(Memory::new, (first..first + years, SPAN), 10, |seed| SPAN.again(seed, "fifty_years"));
+    let merged = all(Memory::new, (first..first + years, SPAN), 10, |seed| SPAN.again(seed, "twenty_years"));
     let took = Amount::Seconds(begin.elapsed().as_secs_f64());
     let work = format!(
         "{years} years by chance with {} runs each, {merged} pull requests merged",

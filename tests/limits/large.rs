@@ -178,8 +178,8 @@ fn a_body_over_thousands_of_pins_and_workloads_fits() {
         )
     };
     let mut files: Vec<(String, String)> =
-        (0..2_000).map(|n| (format!("apps/a{:02}/workload-{n:04}.yaml", n % 40), workload(n))).collect();
-    files.extend((0..3_000).map(|n| (format!("spaces/s{:02}/space-{n:04}.yaml", n % 50), namespace(n))));
+        (0..1_000).map(|n| (format!("apps/a{:02}/workload-{n:04}.yaml", n % 40), workload(n))).collect();
+    files.extend((0..1_500).map(|n| (format!("spaces/s{:02}/space-{n:04}.yaml", n % 50), namespace(n))));
     files.push(("uplinker.yaml".into(), "dataPlane:\n  controlPlane: edge-26.8.3\n  after: 0d\n".into()));
     let files: Vec<(&str, &str)> = files.iter().map(|(p, t)| (p.as_str(), t.as_str())).collect();
     let scene = Scene::new(&files);
@@ -190,13 +190,13 @@ fn a_body_over_thousands_of_pins_and_workloads_fits() {
     assert_ne!(pull.head_ref, PLATFORM);
     let body = pull.body.expect("a body");
     shape::assert_body(&body);
-    assert!(body.contains("5000 pins move from `edge-26.8.2` to `edge-26.8.3`"), "{body:.400}");
+    assert!(body.contains("2500 pins move from `edge-26.8.2` to `edge-26.8.3`"), "{body:.400}");
     assert!(shape::left_out(&body) > 0);
     let told = summary(&scene);
     assert!(told.len() <= 1 << 20);
     shape::assert_whole(&told);
     let plan = scene.command("plan").args(["--format", "markdown"]).done().exits(0).stdout;
     shape::assert_whole(&plan);
-    assert!((0..2_000).all(|n| plan.contains(&format!("workload-{n:04}"))));
-    assert!((0..3_000).all(|n| plan.contains(&format!("space-{n:04}.yaml"))));
+    assert!((0..1_000).all(|n| plan.contains(&format!("workload-{n:04}"))));
+    assert!((0..1_500).all(|n| plan.contains(&format!("space-{n:04}.yaml"))));
 }
