@@ -15,7 +15,7 @@ const VARIANTS: usize = 100;
 #[derive(Default)]
 pub struct Cluster<'a> {
     objects: HashMap<(String, String), Vec<&'a Object>>,
-    /// ConfigMaps, Secrets and namespaces by the folder of their file.
+    /// The same by the folder of their file.
     folders: HashMap<&'a str, Vec<&'a Object>>,
     /// Objects of which one is taken where none of these fits as well.
     outer: Option<&'a Cluster<'a>>,
@@ -46,9 +46,7 @@ impl<'a> Cluster<'a> {
             let Some(name) = object.name() else { continue };
             let key = (object.kind().into_owned(), name.text().into_owned());
             cluster.objects.entry(key).or_default().push(object);
-            if object.group().is_empty() {
-                cluster.folders.entry(object.file.folder()).or_default().push(object);
-            }
+            cluster.folders.entry(object.file.folder()).or_default().push(object);
         }
         // The sort is stable: of those of one file the first stays so.
         cluster.objects.values_mut().for_each(|named| named.sort_by(|a, b| a.file.cmp(&b.file)));

@@ -5,7 +5,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use globset::GlobBuilder;
@@ -16,12 +16,15 @@ use super::{
     value::{Scalar, Source, Value},
 };
 use crate::{
-    repo::{Entry, Mode, Tree, TreeError},
+    repo::{Entry, Mode, RepoPath, Tree, TreeError},
     yaml::Ceilings,
 };
 
 /// Bytes of text that are kept with their documents, which take some ten times as much.
 const KEPT_BYTES: usize = 2 << 20;
+/// Links that are followed one out of the other, and the bytes of one.
+const LINKS: usize = 8;
+const LINK_BYTES: u64 = 4096;
 /// What a file counts beside its text.
 const KEPT_EACH: usize = 256;
 
@@ -31,8 +34,8 @@ pub enum FileError {
     /// The author's: nothing has this path.
     #[error("there is no such file")]
     Absent,
-    /// The author's: a symbolic link or a submodule, which is never followed.
-    #[error("it is a symbolic link or a submodule, which is not followed")]
+    /// The author's: a submodule, or a symbolic link that leads to no file of the tree.
+    #[error("it is a submodule, or a symbolic link that leads to no file of this repository")]
     Link,
     /// The author's: over the ceiling of one file.
     #[error("it has {bytes} bytes, more than is read of one file")]
@@ -53,7 +56,7 @@ pub enum FileError {
 
 /// The files of one tree.
 pub trait Files: Sync {
-    /// Returns the text of the regular file at a path.
+    /// Returns the text of the regular file at a path, or at that to which symbolic links of the tree lead from there.
     ///
     /// # Errors
     /// Where there is none, or it is no text.
@@ -75,7 +78,7 @@ pub trait Files: Sync {
     /// Returns the ceilings under which a text of a file is parsed.
     fn ceilings(&self) -> &Ceilings;
 
-    /// Tells whether a regular file has this path.
+    /// Tells whether a regular file has this path, or symbolic links of the tree lead to one.
     fn has(&self, path: &str) -> bool;
 
     /// Tells whether the root of a repository, as deployers call it, may be the root of the tree.
@@ -92,6 +95,8 @@ pub struct TreeFiles<'t> {
     tree: &'t dyn Tree,
     ceilings: Ceilings,
     repositories: Repositories,
+    /// Whether there is a symbolic link.
+    has_links: OnceLock<bool>,
     kept: Mutex<Kept>,
 }
 
@@ -112,7 +117,8 @@ struct KeptFile {
 impl<'t> TreeFiles<'t> {
     /// Reads a tree; a file over the ceilings is not read.
     pub fn new(tree: &'t dyn Tree, ceilings: Ceilings) -> Self {
-        Self { tree, ceilings, repositories: Repositories::default(), kept: Mutex::default() }
+        let (repositories, has_links, kept) = Default::default();
+        Self { tree, ceilings, repositories, has_links, kept }
     }
 
     /// Takes in which repositories the tree has folders of.
@@ -142,11 +148,40 @@ impl<'t> TreeFiles<'t> {
         }
     }
 
-    fn load(&self, path: &str) -> Result<Arc<Source>, FileError> {
-        let entry = self.tree.entry(path).ok_or(FileError::Absent)?;
-        if !is_regular(entry) {
+    /// Finds the regular file at a path, following links as whoever checks the tree out does; none leads out of it.
+    fn entry(&self, path: &str) -> Result<&Entry, FileError> {
+        match self.tree.entry(path) {
+            Some(entry) if is_regular(entry) => return Ok(entry),
+            found => {
+                let is_link = |entry: &Entry| entry.mode == Mode::Symlink;
+                if !self.has_links.get_or_init(|| self.tree.entries().iter().any(is_link)) {
+                    return Err(found.map_or(FileError::Absent, |_| FileError::Link));
+                }
+            }
+        }
+        self.followed(path, LINKS)
+    }
+
+    fn followed(&self, path: &str, links: usize) -> Result<&Entry, FileError> {
+        let folders = path.match_indices('/').filter_map(|(at, _)| path.get(..at));
+        let mut on_the_way = folders.chain([path]).filter_map(|part| self.tree.entry(part));
+        let entry = on_the_way.next().ok_or(FileError::Absent)?;
+        if is_regular(entry) && entry.path.as_str() == path {
+            return Ok(entry);
+        }
+        let left = links.checked_sub(1).filter(|_| entry.mode == Mode::Symlink).ok_or(FileError::Link)?;
+        if self.tree.size(entry.id)? > LINK_BYTES {
             return Err(FileError::Link);
         }
+        let target = String::from_utf8(self.tree.read(entry.id)?).map_err(|_| FileError::Link)?;
+        let rest = path.get(entry.path.as_str().len()..).unwrap_or_default();
+        let next = RepoPath::resolve(entry.path.folder(), &format!("{target}{rest}"));
+        let next = next.filter(|_| !target.starts_with('/')).ok_or(FileError::Link)?;
+        self.followed(next.as_str(), left)
+    }
+
+    fn load(&self, path: &str) -> Result<Arc<Source>, FileError> {
+        let entry = self.entry(path)?;
         let bytes = self.tree.size(entry.id)?;
         if usize::try_from(bytes).map_or(true, |bytes| bytes > self.ceilings.bytes) {
             return Err(FileError::TooLarge { bytes });
@@ -205,7 +240,7 @@ impl Files for TreeFiles<'_> {
     }
 
     fn has(&self, path: &str) -> bool {
-        self.tree.entry(path).is_some_and(is_regular)
+        self.entry(path).is_ok()
     }
 
     fn has_root_of(&self, repository: &str) -> bool {
@@ -250,6 +285,28 @@ mod tests {
         assert!(Arc::ptr_eq(&first, &files.documents("a.yaml").unwrap()));
         assert!(files.documents("b.yaml").is_err());
         assert_eq!(*first, *files.documents("a.yaml").unwrap());
+    }
+
+    #[test]
+    fn links_lead_to_files_of_the_tree_and_nowhere_else() {
+        let links = [
+            ("envs/prod", "../base"),
+            ("out.yaml", "../../etc/hostname"),
+            ("round.yaml", "./round.yaml"),
+            ("to/file.yaml", "../envs/prod/./a.yaml"),
+            ("to/folder.yaml", "../base"),
+            ("to/nothing.yaml", "gone.yaml"),
+        ];
+        let tree = MemoryTree::of(&[&[("base/a.yaml", "a: 1")], &links[..]].concat());
+        let tree = links.iter().fold(tree, |tree, (path, _)| tree.with_link(path));
+        let files = TreeFiles::new(&tree, Ceilings::default());
+        for path in ["base/a.yaml", "envs/prod/a.yaml", "to/file.yaml"] {
+            assert_eq!(files.file(path).unwrap().path.as_str(), "base/a.yaml", "{path}");
+            assert!(files.has(path));
+        }
+        for path in ["out.yaml", "round.yaml", "to/folder.yaml", "to/nothing.yaml", "envs/prod"] {
+            assert!(files.file(path).is_err() && !files.has(path), "{path}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use super::{
     chart::{ChartRelease, Layer, Repository, merged, packaged, registry_chart},
+    cluster::{Cluster, Reference},
     files::Files,
     go_yaml,
     object::{Labels, labels_of},
@@ -51,14 +52,22 @@ pub fn is_bundle(name: &str) -> bool {
 }
 
 /// Reads a bundle; none where the document is no `fleet.yaml`, or brings no chart from elsewhere.
-pub fn releases(files: &dyn Files, path: &RepoPath, document: &Value) -> Vec<ChartRelease> {
-    customized(files, path, document).into_iter().map(|(release, _)| release).collect()
+pub fn releases(
+    (files, maps): (&dyn Files, &Cluster<'_>),
+    path: &RepoPath,
+    document: &Value,
+) -> Vec<ChartRelease> {
+    customized((files, maps), path, document).into_iter().map(|(release, _)| release).collect()
 }
 
 /// Reads what a bundle says for targets that it is not deployed to: with `doNotDeploy`, or behind one that takes the same
 /// clusters.
-pub fn idle(files: &dyn Files, path: &RepoPath, document: &Value) -> Vec<ChartRelease> {
-    let all = targets(files, path, document, true);
+pub fn idle(
+    (files, maps): (&dyn Files, &Cluster<'_>),
+    path: &RepoPath,
+    document: &Value,
+) -> Vec<ChartRelease> {
+    let all = targets((files, maps), path, document, true);
     all.into_iter().map(|(release, _)| release).collect()
 }
 
@@ -75,7 +84,7 @@ pub fn bundles(files: &dyn Files, path: &RepoPath, document: &Value) -> Vec<Bund
     let bundle = |releases, target| Bundle { file: path.clone(), releases, target, labels: labels.clone() };
     let mut others = Vec::new();
     let mut found = Vec::new();
-    for (release, target) in customized(files, path, document) {
+    for (release, target) in customized((files, &Cluster::default()), path, document) {
         let Some(target) = target.filter(|target| target.path(&["helm", "version"]).is_some()) else {
             others.push(release);
             continue;
@@ -94,14 +103,14 @@ pub fn bundles(files: &dyn Files, path: &RepoPath, document: &Value) -> Vec<Bund
 
 /// Returns the chart of a bundle, and once more for each target that says anything of its own of it.
 fn customized<'d>(
-    files: &dyn Files,
+    (files, maps): (&dyn Files, &Cluster<'_>),
     path: &RepoPath,
     document: &'d Value,
 ) -> Vec<(ChartRelease, Option<&'d Value>)> {
     let Some(helm) = document.get("helm").filter(|_| is_fleet(document)) else { return Vec::new() };
     let namespace = namespace(document);
-    let whole = release(files, path, &[helm], namespace, String::new());
-    let own = targets(files, path, document, false);
+    let whole = release((files, maps), path, &[helm], namespace, String::new());
+    let own = targets((files, maps), path, document, false);
     whole
         .map(|whole| (whole, None))
         .into_iter()
@@ -112,7 +121,7 @@ fn customized<'d>(
 /// Returns the chart of a bundle for each target that says anything of its own of it: of those that get nothing, or of the
 /// others. A cluster takes the first target that chooses it (fleet docs, "Mapping to Downstream Clusters").
 fn targets<'d>(
-    files: &dyn Files,
+    (files, maps): (&dyn Files, &Cluster<'_>),
     path: &RepoPath,
     document: &'d Value,
     idle: bool,
@@ -128,7 +137,7 @@ fn targets<'d>(
         let is_off = target.text(&["doNotDeploy"]).is_some_and(|text| text == "true");
         let Some(own) = target.get("helm").filter(|_| idle == (is_behind || is_off)) else { continue };
         let namespace = target.scalar(&["namespace"]).or_else(|| namespace(document));
-        found.extend(release(files, path, &[helm, own], namespace, part).map(|own| (own, target)));
+        found.extend(release((files, maps), path, &[helm, own], namespace, part).map(|own| (own, target)));
     }
     found
 }
@@ -167,7 +176,7 @@ fn is_fleet(document: &Value) -> bool {
 /// Reads what is said of a chart, the later over the earlier. Each has its `valuesFiles` laid over its `values` before the
 /// next counts (fleet `internal/bundlereader/resources.go`).
 fn release(
-    files: &dyn Files,
+    (files, maps): (&dyn Files, &Cluster<'_>),
     path: &RepoPath,
     said: &[&Value],
     namespace: Option<&Scalar>,
@@ -200,10 +209,8 @@ fn release(
             filled.into_iter().for_each(|filled| *values = filled);
         }
     }
-    layers.extend(said.iter().flat_map(|helm| helm.list_at("valuesFrom")).map(|from| {
-        let who = ["configMapKeyRef", "secretKeyRef"].iter().find_map(|key| from.text(&[key, "name"]));
-        Layer::outside(format!("`valuesFrom` {}", who.unwrap_or_default()))
-    }));
+    let from = said.iter().flat_map(|helm| helm.list_at("valuesFrom"));
+    layers.extend(from.map(|from| referenced(from, namespace, path, (files, maps))));
     Some(ChartRelease {
         part,
         version,
@@ -212,6 +219,34 @@ fn release(
         layers,
         ..ChartRelease::new(path, chart, repository)
     })
+}
+
+/// Reads one entry of `valuesFrom`, which is laid over all other values (fleet `internal/helmdeployer`).
+fn referenced(
+    from: &Value,
+    namespace: Option<&Scalar>,
+    path: &RepoPath,
+    (files, maps): (&dyn Files, &Cluster<'_>),
+) -> Layer {
+    let kinds = [("configMapKeyRef", "ConfigMap", "data"), ("secretKeyRef", "Secret", "stringData")];
+    let said = kinds.iter().find_map(|(key, kind, texts)| Some((from.get(key)?, *kind, *texts)));
+    let Some((reference, kind, texts)) = said else { return Layer::outside("`valuesFrom`".to_owned()) };
+    let text = |key: &str| reference.text(&[key]).filter(|text| !text.is_empty());
+    let (name, key) = (text("name").unwrap_or_default(), text("key").unwrap_or("values.yaml".into()));
+    let namespace = text("namespace").or_else(|| namespace.and_then(Scalar::known));
+    let namespace = namespace.as_deref();
+    let found = maps.find(Reference { group: "", kind, name: &name, namespace, from: path });
+    let what = format!("`valuesFrom` {name}");
+    match found.and_then(|map| map.value.scalar(&[texts, &key])) {
+        Some(text) => Layer::text(text, files, &what),
+        None => Layer::outside(what),
+    }
+}
+
+/// Tells whether a bundle has values from ConfigMaps or Secrets.
+pub fn asks_for_maps(document: &Value) -> bool {
+    let asks = |said: &Value| said.get("helm").is_some_and(|helm| !helm.list_at("valuesFrom").is_empty());
+    asks(document) || customizations(document).any(|(_, target)| asks(target))
 }
 
 /// Reads values of which each is a text to fill, and YAML then (fleet `internal/cmd/controller/target`,
@@ -269,7 +304,11 @@ mod tests {
 
     fn found(text: &str) -> Vec<ChartRelease> {
         let tree = files(&[("a/fleet.yaml", text), ("a/v.yaml", "linkerdVersion: edge-26.8.1\n")]);
-        releases(&tree, &RepoPath::new("a/fleet.yaml").unwrap(), &tree.documents("a/fleet.yaml").unwrap()[0])
+        releases(
+            (&tree, &Cluster::default()),
+            &RepoPath::new("a/fleet.yaml").unwrap(),
+            &tree.documents("a/fleet.yaml").unwrap()[0],
+        )
     }
 
     fn shown(text: &str) -> Vec<String> {
@@ -301,7 +340,10 @@ mod tests {
             let shown = |all: Vec<ChartRelease>| {
                 all.iter().map(|release| release.part.clone()).collect::<Vec<_>>().join(" ")
             };
-            (shown(releases(&tree, &path, &documents[0])), shown(idle(&tree, &path, &documents[0])))
+            (
+                shown(releases((&tree, &Cluster::default()), &path, &documents[0])),
+                shown(idle((&tree, &Cluster::default()), &path, &documents[0])),
+            )
         };
         let target = |says: &str| format!("{{{says}, helm: {{version: 2026.8.1}}}}");
         let selector = "clusterSelector: {matchLabels: {env: dev}}";

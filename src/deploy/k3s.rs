@@ -63,6 +63,11 @@ pub fn helm_chart_config(object: &Object, cluster: &Cluster<'_>, files: &dyn Fil
     })
 }
 
+/// Returns the HelmChartConfig of a HelmChart, where it is in the tree.
+pub fn chart_config<'c>(object: &Object, cluster: &Cluster<'c>) -> Vec<&'c Object> {
+    namesake(object, "HelmChartConfig", cluster).into_iter().collect()
+}
+
 /// Finds the object of another kind that has the same name.
 fn namesake<'c>(object: &Object, kind: &str, cluster: &Cluster<'c>) -> Option<&'c Object> {
     let (name, namespace) = (object.name()?.text(), object.namespace().and_then(Scalar::known));

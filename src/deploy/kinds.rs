@@ -25,6 +25,8 @@ pub(super) struct Kind {
     pub deployer: Deployer,
     /// What it has deployed.
     pub makes: Makes,
+    /// The objects of its cluster that say more of that: maps with values or variables, inputs, a version.
+    sources: for<'c> fn(&Object, &Cluster<'c>) -> Vec<&'c Object>,
 }
 
 /// What a kind of object has deployed.
@@ -69,60 +71,70 @@ const KINDS: [Kind; 10] = [
         name: "Kustomization",
         deployer: Deployer::Kustomize,
         makes: Makes::Objects { build: flux::kustomization, concerns: flux::concerns },
+        sources: flux::variable_sources,
     },
     Kind {
         group: flux::OPERATOR,
         name: "ResourceSet",
         deployer: Deployer::Kustomize,
         makes: Makes::Objects { build: flux::resource_set, concerns: |_, _| true },
+        sources: flux::input_providers,
     },
     Kind {
         group: flux::OPERATOR,
         name: "FluxInstance",
         deployer: Deployer::Kustomize,
         makes: Makes::Objects { build: flux::flux_instance, concerns: flux::instance_concerns },
+        sources: flux::variable_sources,
     },
     Kind {
         group: argo::GROUP,
         name: "Application",
         deployer: Deployer::Application,
         makes: Makes::Objects { build: argo::application, concerns: argo::concerns },
+        sources: no_sources,
     },
     Kind {
         group: argo::GROUP,
         name: "ApplicationSet",
         deployer: Deployer::ApplicationSet,
         makes: Makes::Roots(argo::application_set),
+        sources: no_sources,
     },
     Kind {
         group: flux::RELEASES,
         name: "HelmRelease",
         deployer: Deployer::HelmRelease,
         makes: Makes::Chart(flux::helm_release),
+        sources: flux::value_sources,
     },
     Kind {
         group: flux::SOURCES,
         name: "HelmChart",
         deployer: Deployer::HelmChart,
         makes: Makes::Chart(flux::chart_source),
+        sources: no_sources,
     },
     Kind {
         group: flux::SOURCES,
         name: "OCIRepository",
         deployer: Deployer::OciRepository,
         makes: Makes::Chart(flux::chart_source),
+        sources: no_sources,
     },
     Kind {
         group: k3s::GROUP,
         name: "HelmChart",
         deployer: Deployer::HelmChart,
         makes: Makes::Chart(k3s::helm_chart),
+        sources: k3s::chart_config,
     },
     Kind {
         group: k3s::GROUP,
         name: "HelmChartConfig",
         deployer: Deployer::HelmChart,
         makes: Makes::Chart(k3s::helm_chart_config),
+        sources: no_sources,
     },
 ];
 
@@ -133,6 +145,15 @@ const REFERRED: [&str; 5] = [flux::SOURCES, flux::WATCHER, flux::OPERATOR, flux:
 /// Finds the row of an object; none where it has nothing deployed by itself.
 pub(super) fn of(object: &Object) -> Option<&'static Kind> {
     row(&object.group(), &object.kind())
+}
+
+/// Lists the objects of the cluster that say more of what one has deployed: another cluster may have others of their names.
+pub fn sources<'c>(object: &Object, cluster: &Cluster<'c>) -> Vec<&'c Object> {
+    of(object).map(|kind| (kind.sources)(object, cluster)).unwrap_or_default()
+}
+
+fn no_sources<'c>(_: &Object, _: &Cluster<'c>) -> Vec<&'c Object> {
+    Vec::new()
 }
 
 /// Tells whether an object has other objects deployed.

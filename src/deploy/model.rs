@@ -293,7 +293,7 @@ impl<R: Default + Send> Builder<'_, R> {
         let cluster = Cluster::within(&kept.references, all);
         for object in &kept.releases {
             // What a source has is rendered by whoever asks for it.
-            let sources: Vec<&Object> = flux::value_sources(object, &cluster).collect();
+            let sources = kinds::sources(object, &cluster);
             let asks = object.by.as_ref().unwrap_or(&object.file);
             for own in &self.variants(&cluster, &sources, asks, &mut said.facts) {
                 let release = self.release(object, &Cluster::within(own.iter().copied(), &cluster), said);
@@ -372,11 +372,10 @@ impl<R: Default + Send> Builder<'_, R> {
                 if mentions {
                     (self.take)(&mut gathered.facts.facts, Fact::Object(object, cluster));
                 }
+                let sources = kinds::sources(object, cluster);
                 // Who reads a release beside Linkerd need not name it.
-                let reads =
-                    || flux::variable_sources(object, cluster).any(|map| (self.entries.names_release)(map));
+                let reads = || sources.iter().any(|map| (self.entries.names_release)(map));
                 if mentions || concerns(object, &|folder| self.is_wanted(folder)) || reads() {
-                    let sources: Vec<&Object> = flux::variable_sources(object, cluster).collect();
                     let facts = &mut gathered.facts.facts;
                     for own in &self.variants(cluster, &sources, &object.file, facts) {
                         let cluster = Cluster::within(own.iter().copied(), cluster);

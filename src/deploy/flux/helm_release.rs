@@ -222,19 +222,23 @@ fn key_of(path: &str) -> Option<(String, char, &str)> {
     None
 }
 
-/// Returns what a HelmRelease has its values from, where it is in the tree.
-pub fn value_sources<'c>(release: &'c Object, cluster: &'c Cluster<'c>) -> impl Iterator<Item = &'c Object> {
-    let from = release.value.get("spec").map_or(&[][..], |spec| spec.list_at("valuesFrom"));
-    let namespace = release.namespace().and_then(Scalar::known);
-    from.iter().filter_map(move |from| {
+/// Returns what a HelmRelease has its values and its chart's version from, where it is in the tree.
+pub fn value_sources<'c>(release: &Object, cluster: &Cluster<'c>) -> Vec<&'c Object> {
+    let Some(spec) = release.value.get("spec") else { return Vec::new() };
+    let own = release.namespace().and_then(Scalar::known);
+    let maps = spec.list_at("valuesFrom").iter().map(|from| ("", from));
+    let chart = spec.get("chartRef").map(|chart| (super::SOURCES, chart));
+    let find = |(group, from): (&str, &Value)| {
+        let said = from.text(&["namespace"]).filter(|_| group == super::SOURCES);
         cluster.find(Reference {
-            group: "",
+            group,
             kind: &from.text(&["kind"])?,
             name: &from.text(&["name"])?,
-            namespace: namespace.as_deref(),
+            namespace: said.as_deref().or(own.as_deref()),
             from: &release.file,
         })
-    })
+    };
+    maps.chain(chart).filter_map(find).collect()
 }
 
 /// Reads one entry of `valuesFrom`; `None` where Flux goes on without it.

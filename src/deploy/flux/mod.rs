@@ -19,7 +19,7 @@ pub use helm_release::{
     value_sources,
 };
 pub use kustomization::{concerns, flux_instance, instance_concerns, kustomization};
-pub use resource_set::resource_set;
+pub use resource_set::{input_providers, resource_set};
 pub use substitute::{Variables, variable_sources};
 
 /// The group of HelmReleases.

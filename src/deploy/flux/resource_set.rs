@@ -4,12 +4,12 @@
 //! resource is written as YAML, filled, and read again; inputs come from the ResourceSet and from input providers, of
 //! which those of the type `Static` stand in the tree.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::{OPERATOR, kustomization::set_common_metadata};
 use crate::deploy::{
     build::Build,
-    cluster::Cluster,
+    cluster::{Cluster, Reference},
     files::Files,
     go_template::{BRANCHES, Budget, Filled, Scope, Stop, Templates, undecided},
     go_yaml,
@@ -64,6 +64,37 @@ pub fn resource_set(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -
     Build { objects, unmade, notes, ..Build::default() }
 }
 
+/// Returns the input providers that a ResourceSet asks for, where they are in the tree.
+pub fn input_providers<'c>(object: &Object, cluster: &Cluster<'c>) -> Vec<&'c Object> {
+    let from = object.value.get("spec").map_or(&[][..], |spec| spec.list_at("inputsFrom"));
+    from.iter().flat_map(|from| asked(object, from, cluster)).collect()
+}
+
+/// Finds the input providers of one entry, by their name or by labels; a cluster has one of a name.
+fn asked<'c>(object: &Object, from: &Value, cluster: &Cluster<'c>) -> Vec<&'c Object> {
+    const KIND: &str = "ResourceSetInputProvider";
+    let labels = from.path(&["selector", "matchLabels"]);
+    let fits = |provider: &&Object| {
+        let mut wanted = labels.into_iter().flat_map(Value::entries);
+        wanted
+            .all(|(key, value)| provider.label(key).map(Scalar::text) == value.as_scalar().map(Scalar::text))
+    };
+    let names: BTreeSet<String> = match from.text(&["name"]) {
+        Some(name) => BTreeSet::from([name.into_owned()]),
+        None => cluster.all(OPERATOR, KIND).into_iter().filter(fits).map(name).collect(),
+    };
+    let namespace = object.namespace().and_then(Scalar::known);
+    let namespace = namespace.as_deref();
+    let find = |name: &String| {
+        cluster.find(Reference { group: OPERATOR, kind: KIND, name, namespace, from: &object.file })
+    };
+    names.iter().filter_map(find).collect()
+}
+
+fn name(object: &Object) -> String {
+    object.name().map(|name| name.text().into_owned()).unwrap_or_default()
+}
+
 /// Combines the inputs; without any, resources are made once.
 fn inputs(object: &Object, spec: &Value, cluster: &Cluster<'_>, notes: &mut Vec<Note>) -> Vec<Inputs> {
     let mut providers: Vec<(String, Vec<Inputs>)> = Vec::new();
@@ -74,26 +105,13 @@ fn inputs(object: &Object, spec: &Value, cluster: &Cluster<'_>, notes: &mut Vec<
             .map(|item| Inputs { value: provided(item, owner), open: None })
             .collect()
     };
-    let name = |o: &Object| o.name().map(|n| n.text().into_owned()).unwrap_or_default();
     let own = spec.list_at("inputs");
     if !own.is_empty() {
         providers.push((name(object), of(own, object)));
     }
     for from in spec.list_at("inputsFrom") {
-        let all = cluster.all(OPERATOR, "ResourceSetInputProvider");
         let wanted = from.text(&["name"]);
-        let labels = from.path(&["selector", "matchLabels"]);
-        let mut found: Vec<&Object> = all
-            .into_iter()
-            .filter(|o| match (&wanted, labels) {
-                (Some(wanted), _) => name(o) == **wanted,
-                (None, Some(labels)) => labels
-                    .entries()
-                    .all(|(k, v)| o.label(k).map(Scalar::text) == v.as_scalar().map(Scalar::text)),
-                (None, None) => true,
-            })
-            .collect();
-        found.sort_by_key(|o| name(o));
+        let found = asked(object, from, cluster);
         if found.is_empty() {
             let who = wanted.map_or("an input provider".to_owned(), |w| format!("the input provider `{w}`"));
             let open = Some(Unknown::from(&*format!("{who}, which is not in this repository")));

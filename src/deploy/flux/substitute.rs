@@ -30,16 +30,14 @@ pub struct Variables {
 }
 
 /// Returns what a Kustomization has its variables from, where it is in the tree.
-pub fn variable_sources<'c>(
-    kustomization: &'c Object,
-    cluster: &'c Cluster<'c>,
-) -> impl Iterator<Item = &'c Object> {
+pub fn variable_sources<'c>(kustomization: &Object, cluster: &Cluster<'c>) -> Vec<&'c Object> {
     let build = kustomization.value.path(&["spec", "postBuild"]);
     let from = build.into_iter().flat_map(|build| build.list_at("substituteFrom"));
-    from.filter_map(|from| match source(kustomization, from, cluster) {
+    let found = from.filter_map(|from| match source(kustomization, from, cluster) {
         Source::Here(map) => Some(map),
         Source::Missing | Source::Elsewhere => None,
-    })
+    });
+    found.collect()
 }
 
 /// Where the variables come from that a Kustomization refers to.

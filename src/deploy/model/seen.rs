@@ -23,8 +23,12 @@ struct Met {
     given: Vec<Value>,
 }
 
-/// Lists such maps.
+/// Lists such maps, and the inputs of a ResourceSet.
 fn given(root: &Object, beside: &[Object]) -> Vec<Value> {
+    if root.value.path(&["spec", "inputsFrom"]).is_some() {
+        let inputs = beside.iter().filter(|object| object.kind() == "ResourceSetInputProvider");
+        return inputs.map(|object| object.value.clone()).collect();
+    }
     const FROM: [&[&str]; 2] = [&["spec", "valuesFrom"], &["spec", "postBuild", "substituteFrom"]];
     let from = FROM.iter().filter_map(|path| root.value.path(path)).flat_map(Value::items);
     let names: Vec<_> = from.filter_map(|from| from.text(&["name"])).collect();

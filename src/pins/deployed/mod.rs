@@ -26,7 +26,7 @@ use std::{collections::BTreeSet, ops::Range};
 
 use super::{Home, Pin, PinKind, Skipped, annotation, context::Context, found::Found, place::Place};
 use crate::{
-    deploy::{Files as _, Scalar, fleet},
+    deploy::{Cluster, Files as _, Object, Scalar, fleet},
     repo::RepoPath,
 };
 
@@ -67,8 +67,9 @@ pub(super) fn fleet(context: &Context<'_>, place: Place<'_>, claims: &mut Claims
     let path = &place.file.path;
     let documents = context.files.documents(path.as_str());
     for document in documents.iter().flat_map(|all| all.iter()) {
-        let namespaces = fleet::namespaces(document);
-        for release in fleet::releases(context.files, path, document) {
+        let maps = if fleet::asks_for_maps(document) { maps(context) } else { Vec::new() };
+        let (cluster, namespaces) = (Cluster::new(&maps), fleet::namespaces(document));
+        for release in fleet::releases((context.files, &cluster), path, document) {
             let is_own = |made: &&fleet::Namespaced<'_>| {
                 made.name.map(Scalar::text) == release.namespace.as_ref().map(Scalar::text)
             };
@@ -78,7 +79,7 @@ pub(super) fn fleet(context: &Context<'_>, place: Place<'_>, claims: &mut Claims
             claims.uses.take(context, &release);
         }
         let mut idle = Claims::default();
-        for release in fleet::idle(context.files, path, document) {
+        for release in fleet::idle((context.files, &cluster), path, document) {
             take_release(context, &release, PinKind::Fleet, Injection::Open, &mut idle);
         }
         claims.append_without_effect(idle);
@@ -90,4 +91,13 @@ pub(super) fn fleet(context: &Context<'_>, place: Place<'_>, claims: &mut Claims
             annotation::versions(made.annotations).for_each(|version| claims.take(version, &spec));
         }
     }
+}
+
+/// Returns the objects that others refer to.
+fn maps(context: &Context<'_>) -> Vec<Object> {
+    let of_file = |path: &RepoPath| {
+        let documents = context.files.documents(path.as_str()).unwrap_or_default();
+        documents.iter().flat_map(|document| Object::all(document, path)).collect::<Vec<_>>()
+    };
+    context.index.referable.iter().flat_map(of_file).collect()
 }
