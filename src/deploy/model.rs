@@ -61,6 +61,8 @@ pub struct Entries<'e> {
     pub releases: &'e [ChartRelease],
     /// Objects that others than those here deploy.
     pub objects: &'e [Object],
+    /// Those that there would be with variables that others are laid over.
+    pub shadowed: &'e [Object],
     /// Charts of the tree as nobody does.
     pub lone: &'e [ChartRelease],
     /// How charts of the tree are evaluated.
@@ -174,8 +176,8 @@ enum What {
     Folder(String),
     Object(Object),
     Chart(Box<ChartRelease>),
-    /// Those that others deploy.
-    Objects,
+    /// Those that others deploy, or would.
+    Objects(Standing),
     Lone(Box<ChartRelease>),
     Charted(Box<Charted>),
 }
@@ -235,8 +237,13 @@ impl Root {
         let folders = entries.folders.iter().filter(|folder| !deployed.contains(*folder));
         let folders = folders.map(|folder| What::Folder(folder.clone()));
         let releases = entries.releases.iter().map(|release| What::Chart(Box::new(release.clone())));
-        let objects = (!entries.objects.is_empty()).then_some(What::Objects);
-        folders.chain(releases).chain(objects).map(Self::new).collect()
+        let of = |objects: &[Object], standing| {
+            let root = Self { standing, ..Self::new(What::Objects(standing)) };
+            (!objects.is_empty()).then_some(root)
+        };
+        let deployed = of(entries.objects, Standing::Deployed);
+        let shadowed = of(entries.shadowed, Standing::Shadowed);
+        folders.chain(releases).map(Self::new).chain(deployed).chain(shadowed).collect()
     }
 }
 
@@ -274,6 +281,7 @@ impl<R: Default + Send> Builder<'_, R> {
             (Standing::Deployed, &mut found.deployed),
             (Standing::Written, &mut found.written),
             (Standing::Off, &mut found.off),
+            (Standing::Shadowed, &mut found.shadowed),
         ];
         for (standing, handed) in handed {
             for Said { facts, parts: more } in parallel::fold(built, |said: &mut Said<R>, kept| {
@@ -324,7 +332,7 @@ impl<R: Default + Send> Builder<'_, R> {
             What::Chart(release) | What::Lone(release) => Some(release.file.clone()),
             What::Charted(failed) => Some(failed.release.file.clone()),
             What::Folder(folder) => kustomize::file(self.files, folder),
-            What::Objects => None,
+            What::Objects(_) => None,
         }
     }
 
@@ -341,8 +349,10 @@ impl<R: Default + Send> Builder<'_, R> {
             What::Charted(failed) => {
                 self.charted(&failed.release, failed.rendered.clone(), cluster, gathered)
             }
-            What::Objects => {
-                let build = Build { objects: self.entries.objects.to_vec(), ..Build::default() };
+            What::Objects(standing) => {
+                let is_shadowed = *standing == Standing::Shadowed;
+                let objects = if is_shadowed { self.entries.shadowed } else { self.entries.objects };
+                let build = Build { objects: objects.to_vec(), ..Build::default() };
                 self.built(build, By::NOBODY, cluster, gathered);
             }
             What::Object(object) => self.object(object, None, cluster, gathered),

@@ -178,7 +178,8 @@ impl Needles {
             upper: Finder::new("INKERD"),
             edge: Finder::new("edge-"),
             century: Finder::new("202"),
-            flux: Finder::new("fluxcd.io"),
+            // `fluxcd.io`, and `fluxcd.controlplane.io` of the operator.
+            flux: Finder::new("fluxcd."),
             argo: Finder::new("argoproj.io"),
         }
     }

@@ -70,12 +70,17 @@ impl<R> Gathered<R> {
             Standing::Deployed => {}
             Standing::Written => std::mem::swap(&mut self.facts, &mut self.said),
             Standing::Off => std::mem::swap(&mut self.facts, &mut self.switched),
+            Standing::Shadowed => std::mem::swap(&mut self.facts, &mut self.shadowed),
         }
     }
 
     /// Ends it; `before` is how much was kept before.
     pub fn end(&mut self, standing: Standing, before: usize) {
         self.swap(standing);
-        self.kept.iter_mut().skip(before).for_each(|kept| kept.standing = standing);
+        for kept in self.kept.iter_mut().skip(before) {
+            kept.standing = standing;
+            // Nothing finds what no cluster has.
+            kept.references.retain(|_| standing != Standing::Shadowed);
+        }
     }
 }

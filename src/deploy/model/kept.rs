@@ -11,6 +11,8 @@ pub(super) enum Standing {
     Written,
     /// It would be, with more of a chart switched on.
     Off,
+    /// It would be, without the variables that are laid over others.
+    Shadowed,
 }
 
 /// What is kept of a build, or of a file.

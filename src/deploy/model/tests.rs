@@ -30,6 +30,7 @@ fn roots_that_always_give_others_are_followed_so_far() {
         mentions: &|object| object.kind() == "ConfigMap",
         releases: &[],
         objects: &[],
+        shadowed: &[],
         lone: &[],
         charts: &charts,
     };

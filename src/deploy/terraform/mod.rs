@@ -66,6 +66,8 @@ pub struct Terraform {
     pub charts: Vec<ChartRelease>,
     /// The charts that defaults and files of variables would come to by themselves: others may be laid over them.
     pub shadowed: Vec<ChartRelease>,
+    /// The objects that they would come to.
+    pub shadowed_objects: Vec<Object>,
     /// The charts of blocks of which there is no instance now.
     pub off: Vec<ChartRelease>,
     /// The charts of elements that a condition leaves out, which need not be left out for being switched off.
@@ -193,6 +195,11 @@ fn shadowed(tree: Tree<'_>, module: &Module, found: &mut Terraform) {
         let is_new = |chart: &ChartRelease| !found.has(chart) && !found.shadowed.contains(chart);
         let new: Vec<ChartRelease> = walk.found.charts.into_iter().filter(is_new).collect();
         found.shadowed.extend(new);
+        for object in walk.found.objects {
+            if !found.objects.contains(&object) && !found.shadowed_objects.contains(&object) {
+                found.shadowed_objects.push(object);
+            }
+        }
     }
 }
 

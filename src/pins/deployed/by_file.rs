@@ -54,6 +54,7 @@ pub(in crate::pins) fn terraform(
     drop(cluster);
     claims.append_off(off);
     take_shadowed(context, &deployed.shadowed, PinKind::Terraform, claims);
+    claims.shadowed.extend(deployed.shadowed_objects);
     deployed.handed.iter().for_each(|text| claims.take_not_followed(text));
     claims.objects.extend(deployed.objects);
     claims.beyond.take_evaluated(&deployed.notes);

@@ -55,6 +55,8 @@ pub(in crate::pins) struct Claims {
     pub local: Vec<ChartRelease>,
     /// Objects that the model itself does not find deployed.
     pub objects: Vec<Object>,
+    /// Those that there would be with variables that others are laid over.
+    pub shadowed: Vec<Object>,
     /// How charts are rendered.
     pub uses: Uses,
     /// What was not followed.
@@ -240,6 +242,7 @@ impl Claims {
         self.charts.append(other.charts);
         self.local.extend(other.local);
         self.objects.extend(other.objects);
+        self.shadowed.extend(other.shadowed);
         self.uses.append(other.uses);
         self.beyond.append(other.beyond);
         self.settle_many();

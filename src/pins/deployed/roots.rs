@@ -76,13 +76,14 @@ pub(in crate::pins) fn roots(
         .collect();
     let folders: Vec<String> = folders.into_iter().map(str::to_owned).collect();
     let (releases, lone) = (std::mem::take(&mut claims.local), charts::lone(context, named));
-    let objects = std::mem::take(&mut claims.objects);
+    let (objects, shadowed) = (std::mem::take(&mut claims.objects), std::mem::take(&mut claims.shadowed));
     let charts = Charts::new(context.options.helm.as_deref(), &charts::is_foreign, &charts::concerns);
     let entries = Entries {
         leading: &leads,
         written: &written,
         releases: &releases,
         objects: &objects,
+        shadowed: &shadowed,
         lone: &lone,
         charts: &charts,
         folders: &folders,

@@ -292,7 +292,10 @@ impl<'a> Read<'a> {
             claims.take(tag, &self.image_spec(image).staying(digest));
             return Some(tag);
         }
-        if self.is_foreign && (names().next().is_some() || is_all && value.get("tag").is_some()) {
+        if names_linkerd_chart(value) {
+            // What installs it is the chart's own to say.
+            claims.take_not_followed(tag);
+        } else if self.is_foreign && (names().next().is_some() || is_all && value.get("tag").is_some()) {
             self.take_foreign(tag, claims);
         }
         None
@@ -346,6 +349,12 @@ fn value_spec(ours: &Ours, value: &linkerd::Value) -> Spec {
 fn names_linkerd_image(values: &Value) -> bool {
     let mut texts = values.entries().filter_map(|(_, value)| value.as_scalar());
     texts.any(|text| image::linkerd_image(&text.text()).is_some())
+}
+
+/// Tells whether any text of a mapping is the name of a chart of Linkerd's.
+fn names_linkerd_chart(values: &Value) -> bool {
+    let mut texts = values.entries().filter_map(|(_, value)| value.as_scalar());
+    texts.any(|text| linkerd::is_chart(&text.text()))
 }
 
 /// Tells whether a key of values says which image runs.
