@@ -145,6 +145,7 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
             }
         }
     }
+    todo.extend(last.take(&mut seen));
     while !todo.is_empty() {
         found.deployed.push(builder.left(&todo, Bound::Waves(WAVES)));
         todo = last.take(&mut seen);
