@@ -8,11 +8,16 @@ use std::{
     process::Command,
 };
 
-use crate::support::{expected, process::Home, repo::BareRepo, tree::MemoryTree};
+use crate::support::{
+    expected,
+    process::Home,
+    repo::BareRepo,
+    tree::{MemoryTree, scanned, told},
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use uplinker::pins::{Inventory, PinKind, ScanOptions, SkipReason, scan};
-use uplinker::repo::{CommitId, Entry, GitTree, RepoPath, Tree};
+use uplinker::repo::{CommitId, Entry, GitTree, Mode, RepoPath, Tree};
 
 pub fn repositories() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scan");
@@ -414,5 +419,38 @@ proptest! {
             }
         }
         prop_assert!(scan(&tree, &ScanOptions::default()).is_ok());
+    }
+}
+
+#[test]
+fn values_behind_a_link_move_where_they_lie() {
+    let application = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: mesh, namespace: argocd}\nspec:\n  sources:\n  \
+                       - {repoURL: https://helm.linkerd.io/edge, chart: linkerd-control-plane, targetRevision: 2026.8.2, helm: {valueFiles: \
+                       [$v/prod/values.yaml]}}\n  - {repoURL: https://git.example.com/x.git, targetRevision: HEAD, ref: v}\n  destination: \
+                       {name: in-cluster, namespace: linkerd}\n";
+    let mut tree = MemoryTree::new([
+        ("app.yaml", application),
+        ("common.yaml", "controllerImageVersion: edge-26.8.2\n"),
+    ]);
+    let expected =
+        |fate: &str| ["app.yaml:6 2026.8.2 moves".to_owned(), format!("common.yaml:1 edge-26.8.2 {fate}")];
+    let found = |tree: &MemoryTree| told(&scan(tree, &ScanOptions::default()).unwrap());
+    tree.put_as("prod/values.yaml", Some(b"../common.yaml"), Mode::Symlink);
+    assert_eq!(found(&tree), expected("moves"));
+    tree.put_as("prod/values.yaml", Some(b"/common.yaml"), Mode::Symlink);
+    assert_eq!(found(&tree), expected("NotFollowed"), "a link out of the repository");
+}
+
+#[test]
+fn a_chart_that_the_values_of_another_name_is_told() {
+    let entries =
+        ["name: linkerd-viz, repo", "name: linkerd-viz, repository", "chart: linkerd-crds, repository"];
+    for entry in entries {
+        let text = format!(
+            "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: a, namespace: argocd}}\nspec:\n  source:\n    \
+             repoURL: ghcr.io/acme/charts\n    chart: addons\n    targetRevision: 1.2.3\n    helm:\n      valuesObject:\n        charts:\n        \
+             - {{{entry}: https://helm.linkerd.io/edge, version: 2026.8.2}}\n"
+        );
+        assert_eq!(told(&scanned(&[("a.yaml", &text)])), ["a.yaml:12 2026.8.2 NotFollowed"], "{entry}");
     }
 }

@@ -114,3 +114,15 @@ fn digits<T: FromStr>(text: &str) -> Option<T> {
 fn unpadded(text: &str) -> bool {
     !text.is_empty() && (text == "0" || !text.starts_with('0'))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn charts_are_called_so_since_2024_3() {
+        assert_eq!(EdgeVersion::from_chart("2022.11.2"), None);
+        assert_eq!(EdgeVersion::from_chart("2024.2.9"), None);
+        assert!(EdgeVersion::from_chart("2024.3.1").is_some());
+    }
+}

@@ -37,14 +37,9 @@ impl MemoryTree {
         for entry in fs::read_dir(folder).expect("a folder") {
             let entry = entry.expect("an entry");
             let path = format!("{prefix}{}", entry.file_name().to_str().expect("a plain name"));
-            let kind = entry.file_type().expect("its kind");
-            if kind.is_symlink() {
-                let target = fs::read_link(entry.path()).expect("a link");
-                self.put_as(&path, Some(target.as_os_str().as_encoded_bytes()), Mode::Symlink);
-            } else if kind.is_dir() {
-                self.add(&entry.path(), &format!("{path}/"));
-            } else {
-                self.put(&path, Some(&fs::read(entry.path()).expect("a file")));
+            match entry.path().is_dir() {
+                true => self.add(&entry.path(), &format!("{path}/")),
+                false => self.put(&path, Some(&fs::read(entry.path()).expect("a file"))),
             }
         }
     }
