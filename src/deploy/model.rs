@@ -178,7 +178,7 @@ enum What {
     Object(Object),
     Chart(Box<ChartRelease>),
     /// Those that others deploy, or would.
-    Objects(Standing),
+    Objects(Vec<Object>),
     Lone(Box<ChartRelease>),
     Charted(Box<Charted>),
 }
@@ -239,8 +239,8 @@ impl Root {
         let folders = folders.map(|folder| What::Folder(folder.clone()));
         let releases = entries.releases.iter().map(|release| What::Chart(Box::new(release.clone())));
         let of = |objects: &[Object], standing| {
-            let root = Self { standing, ..Self::new(What::Objects(standing)) };
-            (!objects.is_empty()).then_some(root)
+            let root = || Self { standing, ..Self::new(What::Objects(objects.to_vec())) };
+            (!objects.is_empty()).then(root)
         };
         let deployed = of(entries.objects, Standing::Deployed);
         let shadowed = of(entries.shadowed, Standing::Shadowed);
@@ -350,10 +350,8 @@ impl<R: Default + Send> Builder<'_, R> {
             What::Charted(failed) => {
                 self.charted(&failed.release, failed.rendered.clone(), cluster, gathered)
             }
-            What::Objects(standing) => {
-                let is_shadowed = *standing == Standing::Shadowed;
-                let objects = if is_shadowed { self.entries.shadowed } else { self.entries.objects };
-                let build = Build { objects: objects.to_vec(), ..Build::default() };
+            What::Objects(objects) => {
+                let build = Build { objects: objects.clone(), ..Build::default() };
                 self.built(build, By::NOBODY, cluster, gathered);
             }
             What::Object(object) => self.object(object, None, cluster, gathered),

@@ -151,7 +151,7 @@ impl ControlPlanes {
 // === impl Plane ===
 
 impl Plane {
-    /// Tells whether a proxy pin that is known to be nobody's may be beside it: proxies are never ahead of their own.
+    /// Tells whether a proxy pin of which nobody says whose it is may run beside it: proxies are never ahead of their own.
     fn may_have(&self, proxy: &Pin) -> bool {
         self.ends.is_some_and(|(_, newest)| edge_of(proxy).is_none_or(|version| version <= newest))
     }

@@ -80,7 +80,9 @@ impl<R> Gathered<R> {
         for kept in self.kept.iter_mut().skip(before) {
             kept.standing = standing;
             // Nothing finds what no cluster has.
-            kept.references.retain(|_| standing != Standing::Shadowed);
+            if standing == Standing::Shadowed {
+                kept.references.clear();
+            }
         }
     }
 }

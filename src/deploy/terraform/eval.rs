@@ -332,12 +332,10 @@ impl<'s> Scope<'s> {
         }
         let body = self.elsewhere(source).resource(block);
         // Whoever reads a block reads a list of blocks.
-        let listed = |(key, value): (&str, &Value)| match value {
-            Value::Map(_) if !is_argument(key) => (key.to_owned(), Value::list(vec![value.clone()])),
-            _ => (key.to_owned(), value.clone()),
-        };
-        let all: Vec<(String, Value)> = body.entries().map(listed).collect();
-        Some(Value::map(all.iter().map(|(key, value)| (key.as_str(), value.clone()))))
+        Some(Value::map(body.entries().map(|(key, value)| match value {
+            Value::Map(_) if !is_argument(key) => (key, Value::list(vec![value.clone()])),
+            _ => (key, value.clone()),
+        })))
     }
 
     /// Notes that a text which the tree does not say is meant for a key of a map.

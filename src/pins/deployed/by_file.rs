@@ -51,7 +51,6 @@ pub(in crate::pins) fn terraform(
     let left_out = deployed.left_out.iter().filter(|release| is_exactly_ours(context, release));
     let all = deployed.off.iter().chain(left_out);
     all.for_each(|release| take_release(context, release, PinKind::Terraform, Injection::Open, &mut off));
-    drop(cluster);
     claims.append_off(off);
     take_shadowed(context, &deployed.shadowed, PinKind::Terraform, claims);
     claims.shadowed.extend(deployed.shadowed_objects);

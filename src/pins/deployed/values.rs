@@ -292,10 +292,13 @@ impl<'a> Read<'a> {
             claims.take(tag, &self.image_spec(image).staying(digest));
             return Some(tag);
         }
+        if !self.is_foreign {
+            return None;
+        }
         if names_linkerd_chart(value) {
-            // What installs it is the chart's own to say.
+            // How that chart is installed is the other's own to say.
             claims.take_not_followed(tag);
-        } else if self.is_foreign && (names().next().is_some() || is_all && value.get("tag").is_some()) {
+        } else if names().next().is_some() || is_all && value.get("tag").is_some() {
             self.take_foreign(tag, claims);
         }
         None
