@@ -302,3 +302,12 @@ fn what_a_condition_of_a_template_may_leave_out_is_no_text_for_people() {
         ["templates/linkerd.yaml:1 2026.8.1 NotDeployed", "templates/linkerd.yaml:9 2026.8.2 NotFollowed"]
     );
 }
+
+#[test]
+fn of_a_rendered_manifest_in_a_chart_no_line_stays() {
+    let rendered = include_str!("scan/chart-rendered/before/charts/linkerd/templates/cp/destination.yaml");
+    let chart = "apiVersion: v2\nname: linkerd\nversion: 0.1.1\n";
+    let path = "charts/linkerd/templates/cp/destination.yaml";
+    let found = scanned(&[("charts/linkerd/Chart.yaml", chart), (path, rendered)]);
+    assert_eq!(told(&found), [format!("{path}:5 linkerd/cli edge-26.5.1 moves")]);
+}

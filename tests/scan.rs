@@ -5,11 +5,11 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 
 use crate::support::{
     expected,
+    git_server::hermetic_git,
     process::Home,
     repo::BareRepo,
     tree::{MemoryTree, scanned, told},
@@ -157,9 +157,9 @@ fn every_span_holds_the_value_that_is_replaced() {
 }
 
 fn git(folder: &Path, arguments: &[&str]) -> String {
-    let mut command = Command::new("git");
+    let mut command = hermetic_git(folder);
     command.current_dir(folder).args(["-c", "user.name=t", "-c", "user.email=t@example.com"]).args(arguments);
-    let output = command.env("GIT_CONFIG_GLOBAL", "/dev/null").output().unwrap();
+    let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }

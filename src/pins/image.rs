@@ -268,6 +268,8 @@ mod tests {
             linkerd_image("cr.l5d.io/linkerd/policy-controller").unwrap().stays,
             Some(Reason::NoEffect)
         );
+        let ended = linkerd_image("cr.l5d.io/linkerd/jaeger-webhook").unwrap();
+        assert_eq!(ended.stays, Some(Reason::RetiredChart));
         for other in ["ghcr.io/acme/linkerd-proxy", "ghcr.io/acme-linkerd/proxy", "linkerd/proxy", "proxy"] {
             assert_eq!(linkerd_image(other), None, "{other}");
         }

@@ -7,7 +7,7 @@ use std::{
     io::Write as _,
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    sync::{Arc, Mutex},
+    sync::{Arc, LazyLock, Mutex},
 };
 
 use tempfile::TempDir;
@@ -108,9 +108,8 @@ impl GitBackend {
     }
 
     fn run(&self, request: &Request, repo: &str, service: &str, user: &str) -> std::io::Result<Response> {
-        let mut command = hermetic_git(&self.root);
+        let mut command = hermetic(&HTTP_BACKEND, &self.root);
         command
-            .arg("http-backend")
             .env("GIT_PROJECT_ROOT", &self.root)
             .env("GIT_HTTP_EXPORT_ALL", "1")
             .env("PATH_INFO", format!("/{repo}.git{service}"))
@@ -186,15 +185,11 @@ impl GitBackend {
         let alternates = folder.path().join("objects/info/alternates");
         std::fs::write(alternates, format!("{}\n", objects.display())).expect("the alternates");
         if let Some(start) = body.windows(4).position(|w| w == b"PACK") {
-            let mut unpack = hermetic_git(folder.path());
-            unpack.arg("-C").arg(folder.path()).args(["unpack-objects", "-q"]);
-            let mut child =
-                unpack.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().expect("git unpack-objects");
-            let mut input = child.stdin.take().expect("a pipe");
             // What does not unpack is refused by the backend itself.
-            let _ = input.write_all(&body[start..]);
-            drop(input);
-            let _ = child.wait();
+            let odb = incoming.odb().expect("its objects");
+            let mut pack = odb.packwriter().expect("a pack");
+            let _ = pack.write_all(&body[start..]);
+            let _ = pack.commit();
         }
         (folder, git2::Repository::open_bare(incoming.path()).expect("a repository"))
     }
@@ -233,9 +228,25 @@ impl Handler for GitBackend {
     }
 }
 
+/// Where `git` is. A program that is named without a path is searched for by a copy of the whole test process.
+static GIT: LazyLock<PathBuf> = LazyLock::new(|| {
+    let folders = std::env::var_os("PATH").expect("a path");
+    std::env::split_paths(&folders).map(|folder| folder.join("git")).find(|git| git.is_file()).expect("git")
+});
+
+/// The program behind `git http-backend`, which is one process less.
+static HTTP_BACKEND: LazyLock<PathBuf> = LazyLock::new(|| {
+    let output = Command::new(&*GIT).arg("--exec-path").output().expect("git");
+    Path::new(str::from_utf8(&output.stdout).expect("a folder").trim()).join("git-http-backend")
+});
+
 /// Returns a `git` command that reads no configuration but the repository's.
 pub fn hermetic_git(home: &Path) -> Command {
-    let mut command = Command::new("git");
+    hermetic(&GIT, home)
+}
+
+fn hermetic(program: &Path, home: &Path) -> Command {
+    let mut command = Command::new(program);
     command.env_clear();
     for name in ["PATH", "LD_LIBRARY_PATH"] {
         if let Some(value) = std::env::var_os(name) {
@@ -248,10 +259,12 @@ pub fn hermetic_git(home: &Path) -> Command {
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_TERMINAL_PROMPT", "0")
-        // The tests own the folders, whoever runs them.
-        .env("GIT_CONFIG_COUNT", "1")
+        // The tests own the folders, whoever runs them; and nothing of theirs grows old enough to be packed.
+        .env("GIT_CONFIG_COUNT", "2")
         .env("GIT_CONFIG_KEY_0", "safe.directory")
-        .env("GIT_CONFIG_VALUE_0", "*");
+        .env("GIT_CONFIG_VALUE_0", "*")
+        .env("GIT_CONFIG_KEY_1", "receive.autogc")
+        .env("GIT_CONFIG_VALUE_1", "false");
     command
 }
 
