@@ -311,3 +311,11 @@ fn of_a_rendered_manifest_in_a_chart_no_line_stays() {
     let found = scanned(&[("charts/linkerd/Chart.yaml", chart), (path, rendered)]);
     assert_eq!(told(&found), [format!("{path}:5 linkerd/cli edge-26.5.1 moves")]);
 }
+
+#[test]
+fn a_version_that_is_put_together_is_known_though_it_is_written_in_no_one_place() {
+    let text = include_str!("scan/put-together-escaped/before/main.tf");
+    let found = scanned(&[("main.tf", text)]);
+    let versions = Vec::from_iter(found.pins().map(|pin| (&*pin.value, pin.version)));
+    assert_eq!(versions, [("2026.7.2", "edge-26.7.2".parse().ok())]);
+}

@@ -42,9 +42,13 @@ pub(super) fn chart(
     let home = home.unwrap_or(HOME.into());
     let name = scalar("name", "chartName").unwrap_or_else(|| Scalar::made(""));
     let folder = RepoPath::resolve(&here.folder, &format!("{home}/{}", name.text()));
-    let local = folder.filter(|folder| builder.files.has(&format!("{folder}/Chart.yaml")));
-    let repository = scalar("repo", "chartRepoUrl").filter(|repo| !repo.text().is_empty());
-    // A chart that is there is taken as it is, whatever version and repository are named.
+    let said = |new: &str, before: &str| scalar(new, before).filter(|text| !text.text().is_empty());
+    let (version, repository) = (said("version", "chartVersion"), said("repo", "chartRepoUrl"));
+    // A chart that is there is taken as it is. Where both are named, it is looked for under its version, and fetched
+    // (`absChartHome` of HelmChartInflationGenerator, kustomize 5).
+    let is_fetched = version.is_some() && repository.is_some();
+    let is_there = |folder: &RepoPath| !is_fetched && builder.files.has(&format!("{folder}/Chart.yaml"));
+    let local = folder.filter(is_there);
     let (chart, repository) = match (local, repository) {
         (Some(folder), _) => (Scalar::made(folder.as_str()), Repository::Git(None)),
         (None, Some(address)) => (name, Repository::Address(address)),
@@ -66,7 +70,7 @@ pub(super) fn chart(
         layers.push(values(builder, here, &text_of(Some(more))));
     }
     ChartRelease {
-        version: scalar("version", "chartVersion"),
+        version,
         release: entry.scalar(&["releaseName"]).cloned().unwrap_or_else(|| Scalar::made("release-name")),
         // Without a namespace kustomize gives none to Helm either.
         namespace: scalar("namespace", "releaseNamespace").or_else(|| Some(Scalar::made("default"))),

@@ -54,6 +54,10 @@ fn read_by(
     found: &mut HashMap<(RepoPath, usize), Vec<Under>>,
 ) {
     pin.frame.clone_from(&claim.frame);
+    // Of what cannot be written anew in one place, that place alone says nothing.
+    if let (Some(frame), Some(Reason::Uneditable)) = (&claim.frame, claim.spec.stays) {
+        pin.value = frame.whole(&pin.value);
+    }
     pin.homes.clone_from(&claim.homes);
     pin.is_off = claim.is_off;
     pin.read_at = claim.read.iter().filter_map(|at| reading::line(context, at)).collect();

@@ -88,22 +88,17 @@ fn in_parts(written: &Scalar, reader: PinKind, judged: VersionText) -> Option<Tr
             _ => None,
         })
     };
-    let whole = |(_, at): &(usize, &Origin)| at.text().matches('.').count() == 2;
-    if let Some((n, at)) = places().find(whole).filter(|_| judged.version.is_some()) {
-        let text = |parts: &[Part]| parts.iter().map(Part::text).collect::<String>();
-        let (before, behind) = written.parts().split_at(n);
-        let frame = Frame { before: text(before), behind: text(behind.get(1..).unwrap_or_default()) };
-        let text = VersionText { span: 0..at.span.len(), ..judged };
-        return Some(Traced {
-            at: at.clone(),
-            kind: kind(at, reader),
-            text,
-            frame: Some(frame),
-            stays: None,
-        });
-    }
-    let digits = |text: &str| text.contains(|c: char| c.is_ascii_digit());
-    let (_, at) = places().rfind(|(_, at)| digits(at.text()))?;
-    let (text, stays) = (opaque(at.span.len(), Reason::Uneditable), Some(Reason::Uneditable));
-    Some(Traced { at: at.clone(), kind: kind(at, reader), text, frame: None, stays })
+    let holds_all = |(_, at): &(usize, &Origin)| at.text().matches('.').count() == 2;
+    let has_digits = |(_, at): &(usize, &Origin)| at.text().contains(|c: char| c.is_ascii_digit());
+    let editable = places().find(holds_all).filter(|_| judged.version.is_some());
+    let stays = editable.is_none().then_some(Reason::Uneditable);
+    let (n, at) = editable.or_else(|| places().rfind(has_digits))?;
+    let said = |parts: &[Part]| parts.iter().map(Part::text).collect::<String>();
+    let (before, behind) = written.parts().split_at(n);
+    let frame = Frame { before: said(before), behind: said(behind.get(1..).unwrap_or_default()) };
+    let text = match stays {
+        Some(reason) => VersionText { version: judged.version, ..opaque(at.span.len(), reason) },
+        None => VersionText { span: 0..at.span.len(), ..judged },
+    };
+    Some(Traced { at: at.clone(), kind: kind(at, reader), text, frame: Some(frame), stays })
 }

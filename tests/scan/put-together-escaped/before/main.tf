@@ -1,0 +1,6 @@
+resource "helm_release" "crds" {
+  name       = "linkerd-crds"
+  repository = "https://helm.linkerd.io/edge"
+  chart      = "linkerd-crds"
+  version    = join(".", ["2026", "7", "2"])
+}
