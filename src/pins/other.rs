@@ -270,24 +270,38 @@ fn starts(pins: &[Pin]) -> HashSet<usize> {
 }
 
 fn is_pipeline(path: &str) -> bool {
+    const FOLDERS: [&str; 7] = [
+        ".github/workflows/",
+        ".gitea/workflows/",
+        ".forgejo/workflows/",
+        ".circleci/",
+        ".buildkite/",
+        ".tekton/",
+        ".woodpecker/",
+    ];
+    const NAMES: [&str; 11] = [
+        ".gitlab-ci.yml",
+        ".drone.yml",
+        ".woodpecker.yml",
+        ".woodpecker.yaml",
+        "azure-pipelines.yml",
+        "bitbucket-pipelines.yml",
+        "cloudbuild.yaml",
+        "Taskfile.yml",
+        "Taskfile.yaml",
+        "skaffold.yaml",
+        "devcontainer.json",
+    ];
     let name = path.rsplit('/').next().unwrap_or(path);
-    path.starts_with(".github/workflows/")
-        || path.starts_with(".circleci/")
-        || path.starts_with(".tekton/")
-        || path.starts_with(".buildkite/")
-        || matches!(
-            name,
-            ".gitlab-ci.yml"
-                | "azure-pipelines.yml"
-                | "bitbucket-pipelines.yml"
-                | ".drone.yml"
-                | "cloudbuild.yaml"
-                | "Taskfile.yml"
-                | "Taskfile.yaml"
-                | "skaffold.yaml"
-                | "docker-compose.yml"
-                | "docker-compose.yaml"
-        )
+    FOLDERS.iter().any(|folder| path.starts_with(folder)) || NAMES.contains(&name) || is_compose(name)
+}
+
+/// Tells whether Docker Compose or Podman takes a file for its own: `compose.yaml`, `docker-compose.dev.yml`.
+fn is_compose(name: &str) -> bool {
+    let name = name.strip_prefix("docker-").unwrap_or(name);
+    let rest =
+        name.strip_prefix("compose.").and_then(|rest| rest.strip_suffix("yaml").or(rest.strip_suffix("yml")));
+    rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
 /// Returns the numbers of the lines that speak of Linkerd.
@@ -322,6 +336,10 @@ mod tests {
         assert_eq!(class("a/b.yml"), Class::Manifest);
         assert_eq!(class("a/Chart.lock"), Class::Manifest);
         assert_eq!(class(".github/workflows/a.yaml"), Class::Script);
+        for compose in ["compose.yaml", "lab/docker-compose.yml", "docker-compose.dev.yaml"] {
+            assert_eq!(class(compose), Class::Script, "{compose}");
+        }
+        assert_eq!(class("docker-composer.yml"), Class::Manifest);
         assert_eq!(class("helmfile.d/10-mesh.yaml"), Class::Helmfile);
         assert_eq!(class("x/main.tf"), Class::Terraform);
         assert_eq!(class("README.md"), Class::Prose);

@@ -106,7 +106,10 @@ fn finding<'d>(control_plane: &'d Deployment, others: &Others<'d>) -> Option<Fin
         let waited_for = others.reachable(control_plane, depends_on);
         let waits = candidates.iter().any(|d| waited_for.contains(d.name.as_str()));
         let name = candidates.first().map_or(CRDS, |d| d.name.as_str());
-        let reason = format!("`{}` does not wait for `{name}`, which brings its CRDs", control_plane.name);
+        // Elsewhere, what deploys both may put one before the other.
+        let itself = if severity == Severity::Info { "itself " } else { "" };
+        let reason =
+            format!("`{}` does not {itself}wait for `{name}`, which brings its CRDs", control_plane.name);
         let finding = Finding::new(ID, severity, reason).hint(format!("name `{name}` under `dependsOn`"));
         return (!waits).then(|| place(finding));
     }

@@ -124,7 +124,7 @@ def version_agreement(facts, place, reason):
 
 @proof("order")
 def order(facts, place, reason):
-    found = re.fullmatch(r"`([^`]+)` does not wait for `([^`]+)`, which brings its CRDs", reason)
+    found = re.fullmatch(r"`([^`]+)` does not (?:itself )?wait for `([^`]+)`, which brings its CRDs", reason)
     if not found:
         found = re.search(r"`([^`]+)`.*`([^`]+)`.*", reason)
         waves = [int(n) for n in re.findall(r"wave (-?\d+)", reason)]
