@@ -78,6 +78,7 @@ impl Reason {
             | Self::Shared
             | Self::Encrypted
             | Self::NeedsWorkflowsScope
+            | Self::NotFollowed
             | Self::Uneditable => Some(Self::ChartStays),
             _ => None,
         }

@@ -14,12 +14,12 @@ use super::{
 };
 use crate::{
     deploy::{
-        ChartRelease, Cluster, Deployer, Layer, Object, Part, Scalar,
+        ChartRelease, Cluster, Deployer, Files as _, Layer, Object, Part, Scalar,
         chart::Repository,
         handed,
         model::{After, Asked},
     },
-    linkerd,
+    linkerd::{self, EdgeVersion},
     pins::{
         Deployment, PinKind, Reason,
         context::Context,
@@ -125,20 +125,23 @@ fn take(
 ) -> Option<Ours> {
     let chart = release.chart.known();
     let ours = chart.as_ref().and_then(|chart| version(context, release, chart, kind, claims));
+    let copy = chart.as_ref().and_then(|folder| copied(context, release, folder));
+    if let Some((ours, version)) = &copy {
+        let spec = Spec::platform(PinKind::Other, Expects::Chart).staying(Some(Reason::NotFollowed));
+        claims.take(version, &ours.fill(spec));
+    }
     // Which of Linkerd's charts it is may not be known.
     if chart.is_none() && Origin::of(&release.repository).is_edge(&context.options.mirrors) {
         release.version.iter().for_each(|version| claims.take_not_followed(version));
     }
-    let by = match (&ours, &chart) {
+    let by = match (copy.as_ref().map(|(copied, _)| copied).or(ours.as_ref()), &chart) {
         (Some(ours), _) => ReadBy::Ours(ours.clone()),
-        (None, Some(folder)) => {
-            let folder = folder.trim_matches('/').trim_start_matches("./");
-            ReadBy::umbrella(context, folder)
-        }
+        (None, Some(folder)) => ReadBy::umbrella(context, trimmed(folder)),
         (None, None) => ReadBy::Other,
     };
     let namespace = release.namespace.as_ref().and_then(Scalar::known).map(Cow::into_owned);
-    let under = under(release.version.as_ref(), release.is_supposed);
+    let version = copy.as_ref().map(|(_, version)| version).or(release.version.as_ref());
+    let under = under(version, release.is_supposed);
     let from_elsewhere = !matches!(release.repository, Repository::Git(_));
     let is_foreign = matches!(by, ReadBy::Other) && chart.is_some() && from_elsewhere && !release.is_part;
     let mut read = Read { injected, namespace, under, is_foreign, ..Read::new(context, by) };
@@ -176,6 +179,26 @@ fn take(
     release.ignored.iter().for_each(|layer| take_layer(&read, layer, &mut ignored));
     claims.append_without_effect(ignored);
     ours
+}
+
+/// Returns a folder of the tree as files are named by.
+fn trimmed(folder: &str) -> &str {
+    folder.trim_matches('/').trim_start_matches("./")
+}
+
+/// Finds the copy of one of Linkerd's charts that is deployed from the tree, and the version that it was taken at: that is
+/// what runs, and values move no further.
+fn copied(context: &Context<'_>, release: &ChartRelease, folder: &str) -> Option<(Ours, Scalar)> {
+    let folder = trimmed(folder);
+    let chart = context.local_chart(folder).filter(|chart| linkerd::is_chart(chart))?;
+    let is_copy = matches!(release.repository, Repository::Git(_))
+        // A chart of Linkerd's name that takes one in is no copy.
+        && matches!(ReadBy::umbrella(context, folder), ReadBy::Other);
+    let documents = context.files.documents(&format!("{folder}/Chart.yaml"));
+    let version = documents.iter().flat_map(|all| all.iter()).find_map(|chart| chart.scalar(&["version"]));
+    let version = version.filter(|version| is_copy && EdgeVersion::from_chart(&version.text()).is_some())?;
+    let ours = Ours { chart: chart.to_owned(), mirror: None, stays: None };
+    Some((ours, version.clone()))
 }
 
 fn take_layer(read: &Read<'_>, layer: &Layer, claims: &mut Claims) {
