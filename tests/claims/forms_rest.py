@@ -256,7 +256,7 @@ def bare_releases(facts, m, state):
 
 # === what happens next ===
 
-@form(r"(\d+)\. `([^`]+)`(?: as `([^`]+)`)?(?:, sync wave (-?\d+))?(?:, waits for (nothing|`.+?)|, with no order of its own)?(?: \((\d+) places\))?", ORDER)
+@form(r"(\d+)\. `([^`]+)`(?: as `([^`]+)`)?(?:, sync wave (-?\d+))?(?:, waits for (`.+?)|, (with no `dependsOn` of its own)|, with no order of its own)?(?: \((\d+) places\))?", ORDER)
 def step(facts, m, state):
     steps = state.setdefault("steps", [])
     yield from expect("number", int(m[1]), len(steps) + 1)
@@ -265,9 +265,9 @@ def step(facts, m, state):
     if not own:
         yield f"nothing deploys {m[2]} as {name}"
         return
-    yield from expect("places", count(m[6]) or 1, len({(u.path, u.line) for u in own if u in (facts.moving or own)}) or 1)
+    yield from expect("places", count(m[7]) or 1, len({(u.path, u.line) for u in own if u in (facts.moving or own)}) or 1)
     waits, wave = next((u for u in own if u in facts.moving), own[0]).step
-    said = None if m[5] is None else [] if m[5] == "nothing" else codes(m[5])
+    said = [] if m[6] else None if m[5] is None else codes(m[5])
     if m[1] != "1" or waits:
         yield from expect("waits for", said, waits)
     yield from expect("wave", int(m[4]) if m[4] else None, wave)
