@@ -212,6 +212,25 @@ fn what_a_function_of_terraform_s_that_is_not_followed_is_given_is_told() {
                    version = regexall(\".*\", local.mesh)\n}\n";
     let found = scanned(&[("locals.tf", locals), ("main.tf", release)]);
     assert_eq!(told(&found), ["locals.tf:2 2026.8.2 NotFollowed"]);
+    assert_eq!(found.pins[0].chart.as_deref(), Some("linkerd-crds"), "its plan says whose version stays");
+}
+
+#[test]
+fn what_a_command_of_helmfile_s_is_given_is_the_version_of_its_chart() {
+    let text = "repositories: [{name: l, url: 'https://helm.linkerd.io/edge'}]\nreleases:\n- name: crds\n  chart: l/linkerd-crds\n  \
+                version: {{ exec \"./v.sh\" (list \"2026.8.2\") }}\n";
+    let found = scanned(&[("helmfile.yaml", text)]);
+    assert_eq!(told(&found), ["helmfile.yaml:5 2026.8.2 NotFollowed"]);
+    assert_eq!(found.pins[0].chart.as_deref(), Some("linkerd-crds"));
+}
+
+#[test]
+fn the_name_of_a_package_in_the_tree_is_what_runs() {
+    let text = "resource \"helm_release\" \"cp\" {\n  name = \"cp\"\n  chart = \"${path.module}/linkerd-control-plane-2026.7.2.tgz\"\n  \
+                set = [{ name = \"controllerImageVersion\", value = \"edge-26.7.2\" }]\n}\n";
+    let found = scanned(&[("main.tf", text)]);
+    assert_eq!(told(&found), ["main.tf:3 2026.7.2 NotFollowed", "main.tf:4 edge-26.7.2 ChartStays"]);
+    assert_eq!(found.pins[0].chart.as_deref(), Some("linkerd-control-plane"));
 }
 
 #[test]

@@ -33,6 +33,7 @@ use gathered::{Charted, Gathered, Said};
 use kept::{Kept, Standing};
 use last::Last;
 use seen::Seen;
+use written::AsWritten;
 pub use written::Written;
 
 /// Roots that are built.
@@ -78,7 +79,7 @@ pub struct Modelled<R> {
     pub written: Vec<R>,
     /// As it would be with the variables that others are laid over.
     pub shadowed: Vec<R>,
-    /// As it would be with more of charts switched on.
+    /// As nobody deploys it: with more of charts switched on, and what builds lay something else over.
     pub off: Vec<R>,
     /// What patches say of objects that are not there.
     pub unmatched: Vec<R>,
@@ -152,13 +153,13 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
     }
     let all = Cluster::new(raw.iter().chain(&built).flat_map(|kept| &kept.references));
     parts.extend(builder.hand_over_all(&built, &all, &mut found));
-    for Said { facts, parts: more } in parallel::fold(entries.written, |said: &mut Said<R>, file| {
-        // What nobody takes in is deployed as its file has it.
-        let is_alone = !file.is_taken && !from_builds.contains(&file.path);
-        builder.as_written(file, &all, is_alone, &seen, said)
-    }) {
-        found.written.push(facts);
-        parts.extend(more);
+    let read = |read: &mut AsWritten<R>, file: &Written| {
+        builder.as_written(file, &all, from_builds.contains(&file.path), &seen, read);
+    };
+    for AsWritten { said, covered } in parallel::fold(entries.written, read) {
+        found.written.push(said.facts);
+        found.off.push(covered.facts);
+        parts.extend(said.parts.into_iter().chain(covered.parts));
     }
     found.written.push(builder.over(&parts, &built, &all));
     found.unmatched.push(builder.over(&unmatched_parts, &built, &all));

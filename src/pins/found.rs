@@ -259,10 +259,14 @@ impl Found {
         self.pins.sort_by(|a, b| a.path.cmp(&b.path).then_with(|| site(a).cmp(&site(b))));
         self.pins.dedup_by(|b, a| {
             let same = a.path == b.path && a.site.span.start == b.site.span.start;
-            if same {
+            let is_one = same || a.holds(b);
+            if is_one {
                 a.join(b);
+            } else if a.overlaps(b) {
+                // Nothing writes the one without the other.
+                [a, b].into_iter().for_each(|pin| pin.stays = pin.stays.or(Some(Reason::Uneditable)));
             }
-            same
+            is_one
         });
         self.hold_with_charts();
         self.pins.shrink_to_fit();

@@ -82,9 +82,21 @@ impl Pin {
             && !self.stays.is_some_and(Reason::reads_nothing)
     }
 
+    /// Tells whether another one is a part of its text that names the same release with what is put around it.
+    pub(super) fn holds(&self, other: &Self) -> bool {
+        let is_inside = self.overlaps(other) && other.site.span.end <= self.site.span.end;
+        is_inside && other.frame.is_some() && self.version.is_some() && self.version == other.version
+    }
+
+    /// Tells whether another one that begins behind it does so in its text.
+    pub(super) fn overlaps(&self, other: &Self) -> bool {
+        let span = &self.site.span;
+        self.path == other.path && span.start < other.site.span.start && other.site.span.start < span.end
+    }
+
     /// Takes in what is said of the same place by another one that counts less.
     pub(super) fn join(&mut self, other: &mut Self) {
-        if self.site.span != other.site.span {
+        if self.site.span != other.site.span && !self.holds(other) {
             return;
         }
         // What one line holds is held for all that read it.

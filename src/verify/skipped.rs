@@ -111,7 +111,7 @@ fn not_read(reason: SkipReason, files: &[&Skipped]) -> Finding {
 /// Says why one file or many are not read, in brackets.
 fn words(reason: SkipReason) -> &'static str {
     match reason {
-        SkipReason::HelmTemplate => "Helm template expressions",
+        SkipReason::HelmTemplate => "template expressions",
         SkipReason::Syntax => "no valid YAML",
         SkipReason::TooLarge => "over the limit on size or documents",
         SkipReason::NotUtf8 => "no UTF-8 text",
@@ -120,7 +120,7 @@ fn words(reason: SkipReason) -> &'static str {
         SkipReason::Submodule => "submodule",
         SkipReason::OddName => "a name that is no path",
         SkipReason::Helmfile => "a helmfile that cannot be read whole",
-        SkipReason::Terraform => "no valid HCL",
+        SkipReason::Terraform => "Terraform expressions, or no valid HCL",
         SkipReason::UnknownShape => "a shape that is not known",
         SkipReason::Marker => "a comment that does nothing",
     }

@@ -93,13 +93,14 @@ fn left_behind(input: &Verification<'_>, pin: &Pin, reason: Reason) -> Option<Fi
         | Reason::NeedsWorkflowsScope => {
             cannot_be_edited(pin, reason, at, to)
         }
+        Reason::NotFollowed => not_followed(pin, to)?,
         Reason::Held => {
             let by = pin.kept_by.as_ref().map(|line| format!("the comment at {}", said(line)));
             let by = by.as_deref().unwrap_or("a comment");
             found(Severity::Info, format!("`{value}` is held by {by} and stays"))
         }
         // Only a hop, or a target that was ahead in part, leads here; a downgrade would be worse.
-        Reason::UpToDate if pin.form != Form::LockDigest => found(
+        Reason::UpToDate if pin.form != Form::LockDigest && !pin.is_off => found(
             Severity::Warn,
             format!("`{value}` is ahead of {to} and stays, since nothing is downgraded"),
         )
@@ -144,6 +145,21 @@ fn left_behind(input: &Verification<'_>, pin: &Pin, reason: Reason) -> Option<Fi
         _ => return None,
     };
     Some(finding)
+}
+
+/// Says of the version of a chart that it stays where the others do not.
+fn not_followed(pin: &Pin, to: EdgeVersion) -> Option<Finding> {
+    let chart = pin.chart.as_deref()?;
+    let found = |why: &str| {
+        let text = format!("`{}`, the version of {chart}, stays behind: {why}", pin.value);
+        Finding::new(ID, Severity::Block, text).at_pin(pin)
+    };
+    Some(match pin.path.name() {
+        "Chart.yaml" => found("what is deployed is a copy of the chart in this repository")
+            .hint(format!("take the chart in anew, at {to}, or hold this with `# uplinker: hold`")),
+        _ => found("it reaches the chart in a way that is not followed")
+            .hint(format!("set it to {to} by hand in this branch, or hold it with `# uplinker: hold`")),
+    })
 }
 
 fn cannot_be_edited(pin: &Pin, reason: Reason, at: Option<EdgeVersion>, to: EdgeVersion) -> Finding {
@@ -264,6 +280,40 @@ mod tests {
             assert_eq!(stays(reason, "2026.8.3"), [], "{reason:?}: there is nothing to edit");
         }
         assert_eq!(severities(&stays(Reason::Encrypted, "ENC[AES256]")), [Warn], "it cannot be told");
+    }
+
+    #[test]
+    fn the_version_of_a_chart_that_is_not_followed_blocks() {
+        let of = |path: &str, value: &str| {
+            let case = Case::default().pins(|b| {
+                b.chart("a.yaml", "linkerd-control-plane", "2026.8.2")
+                    .chart(path, "linkerd-crds", value)
+                    .stays(Reason::NotFollowed)
+            });
+            case.check(ID)
+        };
+        for (path, why) in
+            [("b.tf", "in a way that is not followed"), ("mesh/Chart.yaml", "a copy of the chart")]
+        {
+            let found = of(path, "2026.8.2");
+            assert_eq!(severities(&found), [Block], "{path}");
+            assert!(found[0].reason.starts_with("`2026.8.2`, the version of linkerd-crds, stays behind"));
+            assert!(found[0].reason.contains(why), "{:?}", found[0].reason);
+            assert_eq!(of(path, "2026.8.3"), []);
+        }
+    }
+
+    #[test]
+    fn what_is_ahead_and_covered_says_nothing() {
+        let of = |is_off| {
+            let case = Case::default().pins(|b| {
+                let b =
+                    b.chart("a.yaml", "linkerd-crds", "2026.8.2").chart("b.yaml", "linkerd-crds", "2026.9.1");
+                b.stays(Reason::UpToDate).with(|pin| pin.is_off = is_off)
+            });
+            severities(&case.check(ID))
+        };
+        assert_eq!((of(false), of(true)), (vec![Warn], vec![]));
     }
 
     #[test]

@@ -23,6 +23,10 @@ const ALL: usize = 200_000;
 /// Generators nest two deep in Argo CD.
 const NESTED: usize = 3;
 
+/// The server of the cluster that Argo CD runs in, which it knows without a Secret (`util/db/cluster.go`, `ListClusters`);
+/// generators with a selector leave it out (`applicationset/generators/cluster.go`).
+const OWN: &str = "https://kubernetes.default.svc";
+
 /// What generators read.
 pub(super) struct Reader<'a> {
     pub files: &'a dyn Files,
@@ -202,11 +206,14 @@ impl<'a> Reader<'a> {
     fn clusters(&mut self, body: &Value) -> Vec<Element> {
         let none = Value::empty();
         let selector = body.get("selector").unwrap_or(&none);
-        let mut found = Vec::new();
+        let (mut found, mut is_own_known) = (Vec::new(), false);
         for secret in self.cluster.all("", "Secret") {
             let label = |key: &str| secret.label(key).map(|s| s.text().into_owned());
-            let is_cluster = label("argocd.argoproj.io/secret-type").is_some_and(|l| l == "cluster");
-            if !is_cluster || selector::fits(selector, &|key| Some(label(key))) == Some(false) {
+            if label("argocd.argoproj.io/secret-type").is_none_or(|l| l != "cluster") {
+                continue;
+            }
+            is_own_known |= secret.value.text(&["stringData", "server"]).is_some_and(|server| server == OWN);
+            if selector::fits(selector, &|key| Some(label(key))) == Some(false) {
                 continue;
             }
             let name = secret.name().map(|n| n.text().into_owned()).unwrap_or_default();
@@ -240,6 +247,13 @@ impl<'a> Reader<'a> {
             let one = Element::unknown("the Secret of a cluster that Argo CD knows");
             let each = selector::choices(selector).into_iter();
             found.extend(each.map(|chosen_by| Element { chosen_by, ..one.clone() }));
+        } else if !is_own_known && selects_all(selector) {
+            let known = [("name", "in-cluster"), ("nameNormalized", "in-cluster"), ("server", OWN)];
+            let parameters = Value::map(known.map(|(key, text)| (key, Value::made(text))));
+            found.push(Element {
+                parameters,
+                ..Element::unknown("the Secret of the cluster that Argo CD runs in")
+            });
         }
         found
     }
@@ -396,4 +410,11 @@ fn metadata_flat(parts: &Value) -> Value {
 /// Tells whether a text counts as versions do, by three numbers or more.
 fn is_version(text: &str) -> bool {
     text.split('.').filter(|part| part.contains(|c: char| c.is_ascii_digit())).count() > 2
+}
+
+/// Tells whether a selector asks for nothing.
+fn selects_all(selector: &Value) -> bool {
+    ["matchLabels", "matchExpressions"].iter().all(|key| {
+        selector.get(key).is_none_or(|asked| asked.entries().next().is_none() && asked.items().is_empty())
+    })
 }

@@ -113,16 +113,21 @@ impl Reader<'_> {
                 *element = element.with(other, parameters);
                 continue;
             }
-            for ((_, other), fits) in loose.iter().zip(&mut fits).filter(|((other, _), _)| key.may_be(other))
-            {
+            let may_be = |(of, other): &(Key, Element)| key.may_be(of) && !at_odds(element, other);
+            for ((_, other), fits) in loose.iter().zip(&mut fits).filter(|(other, _)| may_be(other)) {
                 *fits = true;
-                if !at_odds(element, other) && more.len() <= ELEMENTS {
+                if more.len() <= ELEMENTS {
                     more.push((key.clone(), element.with(other, self.laid(element, other))));
                 }
             }
         }
-        let unfit = loose.iter().zip(fits).filter(|(_, fits)| !fits);
-        self.overridden.extend(unfit.map(|((_, element), _)| element.parameters.clone()));
+        for ((key, element), _) in loose.into_iter().zip(fits).filter(|(_, fits)| !fits) {
+            match key.is_certain() {
+                true => self.overridden.push(element.parameters.clone()),
+                // It is of a cluster that the tree does not have, as the others may be.
+                false => more.push((key.clone(), element.clone())),
+            }
+        }
         all.extend(more);
     }
 

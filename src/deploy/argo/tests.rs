@@ -287,13 +287,15 @@ fn clusters_are_known_by_the_metadata_of_their_secrets() {
     let of_east = secret("East_1.a", "dev").replace("metadata: {name: East_1.a", "metadata: {name: east");
     assert_eq!(
         made(&[("set.yaml", &known), ("secrets.yaml", &of_east)]).0,
-        ["East_1.a {n:east-1.a v:2026.8.2}"]
+        ["East_1.a {n:east-1.a v:2026.8.2}", "in-cluster {n:in-cluster v:?}"]
     );
+    // Argo CD's own cluster is one of them, unless a Secret describes it.
     let flat = of("clusters: {}", "{v: '{{metadata.labels.linkerd}}'}", false);
-    assert_eq!(
-        made(&[("set.yaml", &flat), ("secrets.yaml", &secrets)]).0,
-        ["one {v:2026.8.2}", "two {v:2026.8.2}"]
-    );
+    let with_own = |own: &str| made(&[("set.yaml", &flat), ("secrets.yaml", &(secrets.clone() + own))]).0;
+    assert_eq!(with_own(""), ["one {v:2026.8.2}", "two {v:2026.8.2}", "in-cluster {v:?}"]);
+    let own =
+        secret("hub", "dev").replace("{name: hub}", "{name: hub, server: 'https://kubernetes.default.svc'}");
+    assert_eq!(with_own(&own), ["hub {v:2026.8.2}", "one {v:2026.8.2}", "two {v:2026.8.2}"]);
     assert_eq!(made(&[("set.yaml", &flat)]).0, ["? {v:?}"]);
     let other = of("pullRequest: {github: {}}", "{v: '{{number}}', w: x}", false);
     assert_eq!(made(&[("set.yaml", &other)]).0, ["? {v:? w:x}"]);

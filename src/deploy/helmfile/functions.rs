@@ -212,7 +212,10 @@ impl Functions for Own<'_, '_> {
                 text(0).map(Scalar::text).unwrap_or_default()
             )),
             ("expandenv", [_]) => unknown("environment variables"),
-            ("exec" | "envExec", _) => unknown("a command that helmfile runs"),
+            ("exec" | "envExec", told) => {
+                let told = told.iter().flat_map(Value::scalars);
+                Value::Scalar(Scalar::unknown_of("a command that helmfile runs", told))
+            }
             ("fetchSecretValue" | "expandSecretRefs", _) => unknown("a store of secrets"),
             ("readFile", [_]) => self.file(text(0)?),
             ("isFile", [_]) => exists(&|path| self.run.files.has(path)),

@@ -35,12 +35,15 @@ pub(super) fn releases(loader: &Loader<'_>, state: &State) -> Vec<ChartRelease> 
     let defaults: Vec<Value> = defaults.iter().map(|name| Value::map([("template", name.clone())])).collect();
     let all = state.value.list_at("releases").iter();
     all.take_while(|_| loader.run.look(&state.path))
-        .filter_map(|release| {
+        .flat_map(|release| {
             let mut release = release.clone();
             let own = release.list_at("inherit").to_vec();
             release.insert("inherit", Value::list(defaults.iter().cloned().chain(own).collect()));
             let whole = inherited(loader, state, &release, DEPTH);
-            one(loader, state, &whole)
+            let own = one(loader, state, &whole);
+            let beside =
+                own.iter().flat_map(|own| dependencies(loader, state, &whole, own)).collect::<Vec<_>>();
+            own.into_iter().chain(beside)
         })
         .collect()
 }
@@ -108,6 +111,24 @@ fn one(loader: &Loader<'_>, state: &State, release: &Value) -> Option<ChartRelea
             .cloned(),
         ..ChartRelease::new(&state.path, chart, repository)
     })
+}
+
+/// Lists the charts that helmfile puts into the chart of a release before it installs that one (chartify, `dependencies`).
+fn dependencies(loader: &Loader<'_>, state: &State, release: &Value, of: &ChartRelease) -> Vec<ChartRelease> {
+    let one = |dependency: &Value| {
+        let written = dependency.scalar(&["chart"]).filter(|chart| !chart.text().is_empty())?;
+        let version = dependency.scalar(&["version"]).filter(|version| !version.text().is_empty());
+        let (chart, repository, packaged) = source(loader, state, written);
+        Some(ChartRelease {
+            part: format!("{}, {}", of.part, written.text()),
+            version: version.cloned().or(packaged),
+            release: of.release.clone(),
+            namespace: of.namespace.clone(),
+            is_off: of.is_off,
+            ..ChartRelease::new(&of.file, chart, repository)
+        })
+    };
+    release.list_at("dependencies").iter().filter_map(one).collect()
 }
 
 /// Tells whether a release is not installed, by itself or by a value that its `condition` names (`state.go`, `ConditionEnabled`).

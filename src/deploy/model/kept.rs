@@ -9,7 +9,7 @@ pub(super) enum Standing {
     Deployed,
     /// Files say so, whatever is made of it.
     Written,
-    /// It would be, with more of a chart switched on.
+    /// It would be, with more of a chart switched on, or with the chart's own values alone.
     Off,
     /// It would be, without the variables that are laid over others.
     Shadowed,

@@ -56,8 +56,12 @@ impl Last<'_> {
             return open;
         }
         let root = |release: &ChartRelease, what| {
-            let is_said = self.evaluated.contains(&folder(release));
-            let standing = if is_said { Standing::Written } else { Standing::Deployed };
+            let standing = match self.evaluated.contains(&folder(release)) {
+                false => Standing::Deployed,
+                // Those who deploy it lay other values over its own.
+                true if release.layers.is_empty() => Standing::Off,
+                true => Standing::Written,
+            };
             Root { standing, ..Root::new(what) }
         };
         let lone = std::mem::take(&mut self.lone).iter();

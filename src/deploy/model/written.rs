@@ -31,26 +31,38 @@ pub struct Written {
     pub is_taken: bool,
 }
 
+/// What files say as they stand there.
+#[derive(Default)]
+pub(super) struct AsWritten<R: Default> {
+    /// What nobody is known to make anything else of.
+    pub said: Said<R>,
+    /// What builds begin with: what they do not keep of it is not deployed.
+    pub covered: Said<R>,
+}
+
 impl<R: Default + Send> Builder<'_, R> {
-    /// Hands over what a file says as it stands there; `is_alone` says whether nobody takes it in.
+    /// Hands over what a file says as it stands there; `is_built` says whether builds have objects of it.
     pub(super) fn as_written(
         &self,
         file: &Written,
         all: &Cluster<'_>,
-        is_alone: bool,
+        is_built: bool,
         seen: &Seen,
-        said: &mut Said<R>,
+        as_written: &mut AsWritten<R>,
     ) {
         let mut kept = self.read(&file.path);
+        let AsWritten { said, covered } = as_written;
         (self.take)(&mut said.facts, Fact::File(&file.path));
         if file.of_deployers {
             kept.objects.clear();
         }
-        self.hand_over(&kept, all, is_alone, said);
+        // What nobody takes in is deployed as its file has it; of what builds have, that counts which they come to.
+        let is_alone = !file.is_taken && !is_built;
+        self.hand_over(&kept, all, is_alone, if is_built { &mut *covered } else { &mut *said });
         for root in &kept.roots {
             // One that is deployed as it stands there was read as such.
             if !seen.knows(root) {
-                self.written(root, all, said);
+                self.written(root, all, if is_built { &mut *covered } else { &mut *said });
             }
             // What its patch replaces is in the template all the same.
             let mut unpatched = root.clone();

@@ -15,7 +15,7 @@ use crate::{
     pins::{
         Form, Frame, Home, PinKind, Reason,
         found::{Spec, Under},
-        version_text::{Judged, Token, VersionText, judge, tokens},
+        version_text::{Expects, Judged, Token, VersionText, judge, tokens},
     },
     repo::RepoPath,
 };
@@ -89,7 +89,9 @@ impl Claim {
             (claim.span.start, claim.rank(), claim.span.end, claim.spec.kind, first, claim.spec.stage, other)
         };
         let own = |claim: &Self| (claim.text.form, claim.stays(), !claim.spec.restarts);
-        let charts = || (&self.spec.chart, &self.spec.mirror).cmp(&(&other.spec.chart, &other.spec.mirror));
+        let of =
+            |claim: &Self| (claim.spec.chart.is_none(), claim.spec.chart.clone(), claim.spec.mirror.clone());
+        let charts = || of(self).cmp(&of(other));
         let place = self.path.cmp(&other.path).then_with(|| key(self).cmp(&key(other)));
         place.then_with(charts).then_with(|| own(self).cmp(&own(other)))
     }
@@ -161,13 +163,10 @@ pub(super) fn claims(scalar: &Scalar, spec: &Spec) -> Vec<Claim> {
 
 /// Says which releases stand in a text that is handed to somebody, and out of which comes what is read.
 pub(super) fn not_followed(at: &Origin, spec: &Spec) -> Vec<Claim> {
-    let spec = Spec {
-        kind: PinKind::Other,
-        stays: Some(Reason::NotFollowed),
-        chart: None,
-        mirror: None,
-        ..spec.clone()
-    };
+    // Whose version it is stays known.
+    let chart = spec.chart.clone().filter(|_| spec.expects == Expects::Chart);
+    let stays = Some(Reason::NotFollowed);
+    let spec = Spec { kind: PinKind::Other, stays, chart, mirror: None, ..spec.clone() };
     let text = at.text();
     let mut found = tokens(text);
     // A release may be handed on as its numbers alone, or with a letter that is cut off.

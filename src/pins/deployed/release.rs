@@ -15,7 +15,7 @@ use super::{
 use crate::{
     deploy::{
         ChartRelease, Cluster, Deployer, Files as _, Layer, Object, Part, Scalar,
-        chart::Repository,
+        chart::{Repository, packaged},
         handed,
         model::{After, Asked},
     },
@@ -189,16 +189,24 @@ fn trimmed(folder: &str) -> &str {
 /// Finds the copy of one of Linkerd's charts that is deployed from the tree, and the version that it was taken at: that is
 /// what runs, and values move no further.
 fn copied(context: &Context<'_>, release: &ChartRelease, folder: &str) -> Option<(Ours, Scalar)> {
+    if !matches!(release.repository, Repository::Git(_)) {
+        return None;
+    }
+    let of = |chart: &str| Ours { chart: chart.to_owned(), mirror: None, stays: None };
+    // A package that lies in the tree has its version in its name.
+    if let Some((name, _, Some(version))) = packaged(&release.chart)
+        && linkerd::is_chart(&name.text())
+    {
+        return Some((of(&name.text()), version));
+    }
     let folder = trimmed(folder);
     let chart = context.local_chart(folder).filter(|chart| linkerd::is_chart(chart))?;
-    let is_copy = matches!(release.repository, Repository::Git(_))
-        // A chart of Linkerd's name that takes one in is no copy.
-        && matches!(ReadBy::umbrella(context, folder), ReadBy::Other);
+    // A chart of Linkerd's name that takes one in is no copy.
+    let is_copy = matches!(ReadBy::umbrella(context, folder), ReadBy::Other);
     let documents = context.files.documents(&format!("{folder}/Chart.yaml"));
     let version = documents.iter().flat_map(|all| all.iter()).find_map(|chart| chart.scalar(&["version"]));
     let version = version.filter(|version| is_copy && EdgeVersion::from_chart(&version.text()).is_some())?;
-    let ours = Ours { chart: chart.to_owned(), mirror: None, stays: None };
-    Some((ours, version.clone()))
+    Some((of(chart), version.clone()))
 }
 
 fn take_layer(read: &Read<'_>, layer: &Layer, claims: &mut Claims) {
