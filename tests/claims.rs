@@ -86,6 +86,22 @@ fn flux(version: &str) -> Files {
     ]
 }
 
+/// Flux again, with viz in a folder that another Kustomization applies, which waits.
+fn apart(version: &str) -> Files {
+    let mut files = flux(version);
+    let kustomization = |name: &str, after: &str| {
+        format!(
+            "---\napiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: {name}, namespace: flux-system}}\n\
+             spec: {{interval: 10m, path: ./{name}, prune: true, sourceRef: {{kind: GitRepository, name: flux-system}}{after}}}\n"
+        )
+    };
+    files.retain(|(path, _)| *path != "mesh/viz.yaml");
+    files.push(("viz/viz.yaml", fill(RELEASE, "linkerd-viz", "linkerd-viz", version, "")));
+    let both = kustomization("mesh", "") + &kustomization("viz", ", dependsOn: [{name: mesh}]");
+    files.push(("clusters/hub/mesh.yaml", both));
+    files
+}
+
 fn shop(version: &str) -> String {
     let edge = format!("edge-{}", version.trim_start_matches("20"));
     format!(
@@ -260,6 +276,7 @@ fn texts_about_flux_are_proven() {
         flux,
         &[("2026.8.2", "edge-26.8.3"), ("2026.6.3", "edge-26.8.3"), ("2026.8.3", "edge-26.9.1")],
     );
+    on_test_charts(apart, &[("2026.8.2", "edge-26.8.3")]);
 }
 
 #[test]

@@ -31,7 +31,9 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         true => found,
         false => Finding { severity: Severity::Info, ..found },
     };
-    let findings = control_planes.iter().filter_map(|d| finding(d, &others)).map(weight).collect();
+    let appliers = |d: &Deployment| input.inventory.facts.appliers.get(&d.path);
+    let is_apart = |one: &Deployment, other: &Deployment| appliers(one) != appliers(other);
+    let findings = control_planes.iter().filter_map(|d| finding(d, &others, &is_apart)).map(weight).collect();
     let looked_at = format!("dependsOn and sync waves of {}", count(control_planes.len(), "control plane"));
     Checked { looked_at, findings }
 }
@@ -90,7 +92,12 @@ fn bare(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-fn finding<'d>(control_plane: &'d Deployment, others: &Others<'d>) -> Option<Finding> {
+/// Says that a control plane does not wait for its CRDs; `is_apart` says of two whether different objects apply them.
+fn finding<'d>(
+    control_plane: &'d Deployment,
+    others: &Others<'d>,
+    is_apart: &dyn Fn(&Deployment, &Deployment) -> bool,
+) -> Option<Finding> {
     let (candidates, severity) = match others.crds_by_folder.get(control_plane.path.folder()) {
         Some(near) => (near, Severity::Warn),
         None => (&others.crds, Severity::Info),
@@ -114,7 +121,9 @@ fn finding<'d>(control_plane: &'d Deployment, others: &Others<'d>) -> Option<Fin
         return (!waits).then(|| place(finding));
     }
     let wave = control_plane.sync_wave?;
-    let first = candidates.iter().filter_map(|d| d.sync_wave).min()?;
+    // A wave counts among what one application applies.
+    let beside = candidates.iter().filter(|d| !is_apart(control_plane, d));
+    let first = beside.filter_map(|d| d.sync_wave).min()?;
     let reason = format!(
         "this control plane is in sync wave {wave} and its CRDs in wave {first}: they may come after it"
     );
@@ -126,6 +135,7 @@ fn finding<'d>(control_plane: &'d Deployment, others: &Others<'d>) -> Option<Fin
 mod tests {
     use super::*;
     use crate::{
+        pins::Applier,
         plan::testing::{Build, path},
         verify::{Severity::*, testing::*},
     };
@@ -213,6 +223,35 @@ mod tests {
     fn an_order_that_a_parent_may_set_is_only_mentioned() {
         let apart = vec![flux("a/crds.yaml", CRDS, &[]), flux("b/cp.yaml", CONTROL_PLANE, &[])];
         assert_eq!(severities(&found(apart)), [Info]);
+    }
+
+    #[test]
+    fn waves_count_among_what_one_application_applies() {
+        let waves = || vec![argo("a/crds.yaml", CRDS, 0), argo("b/cp.yaml", CONTROL_PLANE, 0)];
+        let found = |apart: bool| {
+            let applier = |file: &str| Applier {
+                name: file.to_owned(),
+                namespace: None,
+                path: path("root.yaml"),
+                line: 1,
+                flux: false,
+                prunes: true,
+                replaces: false,
+                waits: false,
+                revision: None,
+            };
+            let by = |file: &str| (path(file), vec![applier(if apart { file } else { "root" })]);
+            let pins = |b: Build| {
+                b.chart("a/crds.yaml", CRDS, "2026.8.2").chart("b/cp.yaml", CONTROL_PLANE, "2026.8.2").facts(
+                    |facts| {
+                        facts.deployments = waves();
+                        facts.appliers = ["a/crds.yaml", "b/cp.yaml"].map(by).into();
+                    },
+                )
+            };
+            severities(&Case::default().pins(pins).check(ID))
+        };
+        assert_eq!((found(false), found(true)), (vec![Info], vec![]));
     }
 
     #[test]

@@ -256,22 +256,34 @@ def bare_releases(facts, m, state):
 
 # === what happens next ===
 
-@form(r"(\d+)\. `([^`]+)`(?: as `([^`]+)`)?(?:, sync wave (-?\d+))?(?:, waits for (`.+?)|, (with no `dependsOn` of its own)|, with no order of its own)?(?: \((\d+) places\))?", ORDER)
+@form(r"Several objects apply these, and may put one before the other:", ORDER)
+def apart(facts, m, state):
+    state["apart"] = set()
+
+
+@form(r"(\d+\.|-) `([^`]+)`(?: as `([^`]+)`)?(?:, sync wave (-?\d+))?(?:, waits for (`.+?)|, (with no `dependsOn` of its own)|, with no order of its own)?(?:, applied by (`.+?))?(?: \((\d+) places\))?", ORDER)
 def step(facts, m, state):
     steps = state.setdefault("steps", [])
-    yield from expect("number", int(m[1]), len(steps) + 1)
+    is_apart = m[1] == "-"
+    yield from expect("apart", "apart" in state, is_apart)
+    if is_apart:
+        for by in codes(m[7]) if m[7] else []:
+            if not any(re.search(rf"name: *[\"']?{re.escape(by)}\b", text) for text in facts.after.files.values()):
+                yield f"nothing is called {by}"
+    else:
+        yield from expect("number", int(m[1][:-1]), len(steps) + 1)
     name = m[3] or m[2]
     own = [u for u in facts.uses_after + facts.uses_before if u.chart == m[2] and u.step and u.step_name == name]
     if not own:
         yield f"nothing deploys {m[2]} as {name}"
         return
-    yield from expect("places", count(m[7]) or 1, len({(u.path, u.line) for u in own if u in (facts.moving or own)}) or 1)
+    yield from expect("places", count(m[8]) or 1, len({(u.path, u.line) for u in own if u in (facts.moving or own)}) or 1)
     waits, wave = next((u for u in own if u in facts.moving), own[0]).step
     said = [] if m[6] else None if m[5] is None else codes(m[5])
-    if m[1] != "1" or waits:
+    if m[1] != "1." or waits:
         yield from expect("waits for", said, waits)
     yield from expect("wave", int(m[4]) if m[4] else None, wave)
-    for earlier, _, earlier_waits, earlier_wave in steps:
+    for earlier, _, earlier_waits, earlier_wave in [] if is_apart else steps:
         if name in [w.split("/")[-1] for w in earlier_waits or []]:
             yield f"{earlier} waits for it and stands before it"
         if (earlier_wave or 0) > (wave or 0):

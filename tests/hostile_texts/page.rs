@@ -143,12 +143,14 @@ fn next(text: &str) -> Next {
     let own = || text.to_owned();
     let some = || Some(text.to_owned());
     Next {
+        order_apart: true,
         order: vec![Step {
             chart: own(),
             name: own(),
             places: vec![own()],
             waits_for: Some(vec![own()]),
             wave: Some(1),
+            applied_by: vec![own()],
         }],
         order_notes: vec![Statement { check: CheckId::Order, place: some(), reason: own(), hint: some() }],
         order_warned: true,

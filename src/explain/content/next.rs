@@ -25,6 +25,8 @@ const KEEP: &str = "helm.sh/resource-policy";
 pub struct Next {
     /// The charts that move, in the order in which they are applied as far as the repository says it.
     pub order: Vec<Step>,
+    /// Whether these are applied by several, each of which may have an order of its own, so that their own tells nothing.
+    pub order_apart: bool,
     /// What the checks say of the order, where it is no warning.
     pub order_notes: Vec<Statement>,
     /// Whether a warning or a block is about the order.
@@ -56,6 +58,8 @@ pub struct Step {
     pub waits_for: Option<Vec<String>>,
     /// Its sync wave; `None` where its shape has no such thing.
     pub wave: Option<i64>,
+    /// The names of those who apply it, as far as they are known.
+    pub applied_by: Vec<String>,
 }
 
 /// How the oldest proxies go with the new control plane.
@@ -93,8 +97,12 @@ impl Next {
             oldest.push(version);
         }
         let platform = plan.stage == Stage::Platform;
+        let order = if platform { order(material) } else { Vec::new() };
         Self {
-            order: if platform { order(material) } else { Vec::new() },
+            order_apart: order
+                .iter()
+                .any(|step| Some(&step.applied_by) != order.first().map(|s| &s.applied_by)),
+            order,
             order_notes: of_order().filter(|f| f.severity == Severity::Info).map(statement).collect(),
             order_warned: of_order().any(|f| f.severity != Severity::Info),
             skew: if platform { skew(material, &oldest) } else { Skew::default() },
@@ -122,12 +130,16 @@ fn order(material: &Material<'_>) -> Vec<Step> {
         let names = deployment.depends_on.iter().flatten().map(|n| bare(n));
         waits.entry(&deployment.name).or_default().extend(names);
     }
+    let appliers = |d: &Deployment| {
+        let found = inventory.facts.appliers.get(&d.path).into_iter().flatten();
+        Vec::from_iter(found.map(|applier| applier.name.clone()).collect::<BTreeSet<_>>())
+    };
     let mut steps: Vec<((i64, usize, Turn), Step)> = Vec::new();
     let mut known: BTreeMap<_, usize> = BTreeMap::new();
     for d in &all {
         let place = format!("{}:{}", d.path, d.line);
         let index = *known
-            .entry((d.chart.as_str(), d.name.as_str(), &d.depends_on, d.sync_wave))
+            .entry((d.chart.as_str(), d.name.as_str(), &d.depends_on, d.sync_wave, appliers(d)))
             .or_insert(steps.len());
         if let Some((_, step)) = steps.get_mut(index) {
             if !step.places.contains(&place) {
@@ -142,6 +154,7 @@ fn order(material: &Material<'_>) -> Vec<Step> {
             places: vec![place],
             waits_for: d.depends_on.clone(),
             wave: d.sync_wave,
+            applied_by: appliers(d),
         };
         steps.push((rank, step));
     }
