@@ -56,7 +56,7 @@ pub(super) fn apart(input: &Verification<'_>) -> Vec<Finding> {
         let mine = |pin: &&Pin| pin.installations.contains(name) && is_told(pin);
         let pins: Vec<&Pin> = input.inventory.pins().filter(mine).collect();
         let installation = Installation { to: input.plan.to, pins, moving: &moving };
-        for (pin, chart, what) in installation.plane(input).into_iter().chain(installation.images()) {
+        for (pin, chart, what) in installation.plane(input).into_iter().chain(installation.images(input)) {
             let key = (&pin.path, pin.site.span.start, what, chart);
             found.entry(key).or_insert((pin, Vec::new())).1.push(name);
         }
@@ -150,7 +150,7 @@ impl<'a> Installation<'a> {
     }
 
     /// Finds images that move while their chart does not, and those that stay while it moves.
-    fn images(&self) -> Vec<(&'a Pin, String, Apart)> {
+    fn images(&self, input: &Verification<'_>) -> Vec<(&'a Pin, String, Apart)> {
         let mut found = Vec::new();
         for pin in self.pins.iter().copied().filter(|pin| pin.stays.is_none()) {
             let readers = pin.readers().filter(|reader| reader.form == Form::Edge);
@@ -158,8 +158,9 @@ impl<'a> Installation<'a> {
                 let what = match self.left(&chart) {
                     Some(at) => self.moves(pin).then_some(Apart::Images { at }),
                     None => {
-                        let ahead =
-                            self.behind(pin).is_some() && self.fixing(&chart).any(|other| self.moves(other));
+                        // What the plan leaves behind itself is told by its reason.
+                        let is_behind = self.behind(pin).is_some() && !input.target.has(pin);
+                        let ahead = is_behind && self.fixing(&chart).any(|other| self.moves(other));
                         ahead.then_some(Apart::Chart)
                     }
                 };

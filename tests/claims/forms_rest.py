@@ -256,6 +256,17 @@ def bare_releases(facts, m, state):
 
 # === what happens next ===
 
+def appliers(facts, path):
+    """The Kustomizations of Flux's that apply a file, by their names."""
+    found = set()
+    for text in facts.after.files.values():
+        for document in text.split("---"):
+            folder = re.search(r"path: *\./([^\s,}]+)", document)
+            if "kustomize.toolkit.fluxcd.io" in document and folder and path.startswith(folder[1] + "/"):
+                found.add(re.search(r"name: *([\w-]+)", document)[1])
+    return sorted(found)
+
+
 @form(r"Several objects apply these, and may put one before the other:", ORDER)
 def apart(facts, m, state):
     state["apart"] = set()
@@ -266,19 +277,20 @@ def step(facts, m, state):
     steps = state.setdefault("steps", [])
     is_apart = m[1] == "-"
     yield from expect("apart", "apart" in state, is_apart)
-    if is_apart:
-        for by in codes(m[7]) if m[7] else []:
-            if not any(re.search(rf"name: *[\"']?{re.escape(by)}\b", text) for text in facts.after.files.values()):
-                yield f"nothing is called {by}"
-    else:
-        yield from expect("number", int(m[1][:-1]), len(steps) + 1)
     name = m[3] or m[2]
     own = [u for u in facts.uses_after + facts.uses_before if u.chart == m[2] and u.step and u.step_name == name]
     if not own:
         yield f"nothing deploys {m[2]} as {name}"
         return
     yield from expect("places", count(m[8]) or 1, len({(u.path, u.line) for u in own if u in (facts.moving or own)}) or 1)
-    waits, wave = next((u for u in own if u in facts.moving), own[0]).step
+    use = next((u for u in own if u in facts.moving), own[0])
+    waits, wave = use.step
+    by = appliers(facts, use.path)
+    if is_apart:
+        yield from expect("applied by", codes(m[7]) if m[7] else [], by)
+    else:
+        yield from expect("number", int(m[1][:-1]), len(steps) + 1)
+        yield from expect("applied by", state.setdefault("by", by), by)
     said = [] if m[6] else None if m[5] is None else codes(m[5])
     if m[1] != "1." or waits:
         yield from expect("waits for", said, waits)

@@ -296,6 +296,14 @@ fn clusters_are_known_by_the_metadata_of_their_secrets() {
     let own =
         secret("hub", "dev").replace("{name: hub}", "{name: hub, server: 'https://kubernetes.default.svc'}");
     assert_eq!(with_own(&own), ["hub {v:2026.8.2}", "one {v:2026.8.2}", "two {v:2026.8.2}"]);
+    // What no Secret here fits is of a cluster elsewhere.
+    let staging = "{clusters: {selector: {matchLabels: {env: staging}}, values: {v: '2'}}}";
+    let merge = format!(
+        "merge: {{mergeKeys: [server], generators: [{{clusters: {{values: {{v: '1'}}}}}}, {staging}]}}"
+    );
+    let merge = of(&merge, "{v: '{{values.v}}'}", false);
+    let found = made(&[("set.yaml", &merge), ("secrets.yaml", &(secrets.clone() + &own))]).0;
+    assert_eq!(found, ["hub {v:1}", "one {v:1}", "two {v:1}", "? {v:2}"]);
     assert_eq!(made(&[("set.yaml", &flat)]).0, ["? {v:?}"]);
     let other = of("pullRequest: {github: {}}", "{v: '{{number}}', w: x}", false);
     assert_eq!(made(&[("set.yaml", &other)]).0, ["? {v:? w:x}"]);
