@@ -46,7 +46,11 @@ impl<'a> Cluster<'a> {
             let Some(name) = object.name() else { continue };
             let key = (object.kind().into_owned(), name.text().into_owned());
             cluster.objects.entry(key).or_default().push(object);
-            cluster.folders.entry(object.file.folder()).or_default().push(object);
+            let by =
+                object.by.as_ref().map(RepoPath::folder).filter(|folder| *folder != object.file.folder());
+            for folder in by.into_iter().chain([object.file.folder()]) {
+                cluster.folders.entry(folder).or_default().push(object);
+            }
         }
         // The sort is stable: of those of one file the first stays so.
         cluster.objects.values_mut().for_each(|named| named.sort_by(|a, b| a.file.cmp(&b.file)));
@@ -85,7 +89,16 @@ impl<'a> Cluster<'a> {
         [0, 1].into_iter().find_map(|rank| {
             let fits = |object: &&Object| object.group() == wanted.group && place(object) == Some(rank);
             let found = nearest(named, wanted.from, |object| &object.file, fits)?;
-            Some((rank, *found))
+            // Of one file several may make something of their own.
+            let mut made: Vec<_> = named
+                .iter()
+                .filter(|object| object.file == found.file && fits(object))
+                .filter_map(|object| Some((object.by.as_ref()?, *object)))
+                .collect();
+            made.sort_by_key(|(by, _)| *by);
+            let found =
+                nearest(&made, wanted.from, |(by, _)| by, |_| true).map_or(*found, |(_, object)| object);
+            Some((rank, found))
         })
     }
 
@@ -94,12 +107,14 @@ impl<'a> Cluster<'a> {
         self.named(object).any(|own| std::ptr::eq(own, object))
     }
 
-    /// Lists the objects of the same kind, namespace and name in other files: no cluster has two of them.
+    /// Lists the objects of the same kind, namespace and name in other files, or that others make of the same one: no cluster
+    /// has two of them.
     pub fn namesakes<'s>(&'s self, of: &'s Object) -> impl Iterator<Item = &'a Object> + 's {
         let namespace = |object: &Object| object.namespace().map(|name| name.text().into_owned());
         let all = std::iter::successors(Some(self), |cluster| cluster.outer);
         all.flat_map(|cluster| cluster.named(of)).filter(move |other| {
-            other.group() == of.group() && namespace(other) == namespace(of) && other.file != of.file
+            let is_alike = other.group() == of.group() && namespace(other) == namespace(of);
+            is_alike && (other.file != of.file || is_made_apart(other, of))
         })
     }
 
@@ -109,9 +124,14 @@ impl<'a> Cluster<'a> {
     pub fn variants(&self, found: &[&'a Object], asks: &RepoPath) -> Vec<Vec<&'a Object>> {
         let mut folders: BTreeSet<&str> = BTreeSet::new();
         for object in found.iter().filter(|object| !self.has_itself(object)) {
-            let mut others = self.namesakes(object).map(|other| other.file.folder()).peekable();
-            if others.peek().is_some() {
-                folders.extend(others.chain([object.file.folder()]));
+            let others: Vec<&Object> = self.namesakes(object).collect();
+            let is_one_file = others.iter().all(|other| other.file == object.file);
+            let place = |object: &'a Object| match &object.by {
+                Some(by) if is_one_file => by.folder(),
+                _ => object.file.folder(),
+            };
+            if !others.is_empty() {
+                folders.extend(others.iter().copied().chain([*object]).map(place));
             }
         }
         if folders.len() < 2 {
@@ -163,6 +183,11 @@ impl<'a> Cluster<'a> {
         found.dedup_by(|a, b| a.value == b.value);
         found
     }
+}
+
+/// Whether two were made by different objects.
+fn is_made_apart(one: &Object, other: &Object) -> bool {
+    matches!((&one.by, &other.by), (Some(one), Some(other)) if one != other)
 }
 
 /// Returns, of items that are ordered by path, the one that fits and shares most folders with a path; the first of

@@ -97,13 +97,18 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
     let mut todo = Root::all(entries, &deployed);
     // What asks for variables, or may be patched, is as whoever applies it makes it, and as it stands there where nobody does.
     let (asking, whole) = last::parted(roots);
+    let mut later = Vec::new();
     for root in whole {
-        todo.extend(seen.is_new(root, &[]).then(|| Root::of(root)));
+        let queue = if last::reads_cluster(root) { &mut later } else { &mut todo };
+        queue.extend(seen.is_new(root, &[]).then(|| Root::of(root)));
     }
     let mut built: Vec<Kept> = Vec::new();
     let mut from_builds: HashSet<RepoPath> = HashSet::new();
     let mut last = Last { asking, lone: entries.lone, ..Last::default() };
     for _ in 0..WAVES {
+        if todo.is_empty() {
+            todo = std::mem::take(&mut later);
+        }
         if todo.is_empty() {
             todo = last.take(&mut seen);
         }
@@ -112,7 +117,7 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
         }
         let beyond = todo.split_off(todo.len().min(ROOTS.saturating_sub(built.len())));
         found.deployed.push(builder.left(&beyond, Bound::Roots(ROOTS)));
-        let outer = Cluster::new(raw.iter().chain(&built).flat_map(|kept| &kept.references));
+        let outer = in_cluster(&raw, &built, &from_builds);
         let gathered = parallel::fold(&todo, |gathered: &mut Gathered<R>, root| {
             let own = root.from.and_then(|from| built.get(from)).map_or(&[][..], |kept| &kept.references);
             let before = gathered.begin(root.standing);
@@ -141,17 +146,20 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
                 let roots = std::mem::take(&mut kept.roots).into_iter();
                 let roots = roots.filter(|root| seen.is_new(root, &kept.references));
                 let (from, standing) = (Some(built.len()), kept.standing);
-                todo.extend(roots.map(|root| Root { what: What::Object(root), from, standing }));
+                for root in roots {
+                    let queue = if last::reads_cluster(&root) { &mut later } else { &mut todo };
+                    queue.push(Root { what: What::Object(root), from, standing });
+                }
                 built.push(kept);
             }
         }
     }
-    todo.extend(last.take(&mut seen));
+    todo.extend(later.into_iter().chain(last.take(&mut seen)));
     while !todo.is_empty() {
         found.deployed.push(builder.left(&todo, Bound::Waves(WAVES)));
         todo = last.take(&mut seen);
     }
-    let all = Cluster::new(raw.iter().chain(&built).flat_map(|kept| &kept.references));
+    let all = in_cluster(&raw, &built, &from_builds);
     parts.extend(builder.hand_over_all(&built, &all, &mut found));
     let read = |read: &mut AsWritten<R>, file: &Written| {
         builder.as_written(file, &all, from_builds.contains(&file.path), &seen, read);
@@ -164,6 +172,13 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
     found.written.push(builder.over(&parts, &built, &all));
     found.unmatched.push(builder.over(&unmatched_parts, &built, &all));
     found
+}
+
+/// Returns what clusters have: what builds make of files in the place of these.
+fn in_cluster<'k>(raw: &'k [Kept], built: &'k [Kept], from_builds: &HashSet<RepoPath>) -> Cluster<'k> {
+    let of_files = raw.iter().flat_map(|kept| &kept.references);
+    let of_files = of_files.filter(|object| !from_builds.contains(&object.file));
+    Cluster::new(of_files.chain(built.iter().flat_map(|kept| &kept.references)))
 }
 
 /// A root, and the build that it came of.

@@ -31,6 +31,13 @@ pub(super) fn parted<'r>(roots: impl Iterator<Item = &'r Object>) -> (Vec<&'r Ob
     roots.into_iter().partition(|root| asks(root) || may_be_patched(root))
 }
 
+/// Tells whether a root is filled with what the cluster has, which another root may bring.
+pub(super) fn reads_cluster(root: &Object) -> bool {
+    let lists: [&[&str]; 3] =
+        [&["spec", "postBuild", "substituteFrom"], &["spec", "inputsFrom"], &["spec", "valuesFrom"]];
+    lists.iter().any(|path| root.value.path(path).is_some_and(|list| !list.items().is_empty()))
+}
+
 /// Tells whether a root patches Kustomizations of Flux's among what it applies.
 fn patches_others(root: &Object) -> bool {
     let is_meant = |patch: &Value| match patch.path(&["target", "kind"]) {

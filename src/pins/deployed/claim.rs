@@ -89,9 +89,12 @@ impl Claim {
             (claim.span.start, claim.rank(), claim.span.end, claim.spec.kind, first, claim.spec.stage, other)
         };
         let own = |claim: &Self| (claim.text.form, claim.stays(), !claim.spec.restarts);
-        let of =
-            |claim: &Self| (claim.spec.chart.is_none(), claim.spec.chart.clone(), claim.spec.mirror.clone());
-        let charts = || of(self).cmp(&of(other));
+        // Whose it is counts more where another one does not know it.
+        let is_nobodys = |claim: &Self| claim.spec.chart.is_none();
+        let charts = || {
+            let names = (&self.spec.chart, &self.spec.mirror).cmp(&(&other.spec.chart, &other.spec.mirror));
+            is_nobodys(self).cmp(&is_nobodys(other)).then(names)
+        };
         let place = self.path.cmp(&other.path).then_with(|| key(self).cmp(&key(other)));
         place.then_with(charts).then_with(|| own(self).cmp(&own(other)))
     }

@@ -34,8 +34,11 @@ fn covers_pin(config: Node<'_>, pin: &Pin) -> bool {
         return false;
     }
     let is_named = |own: Node<'_>| {
-        let keys = ["managerFilePatterns", "fileMatch"];
-        keys.iter().flat_map(|key| texts(own, key)).any(|pattern| fits(pattern, pin.path.as_str(), false))
+        let path = pin.path.as_str();
+        // Others than regular expressions are globs, which are taken to fit.
+        let fits_pattern = |pattern: &str| !pattern.starts_with('/') || fits(pattern, path, false);
+        texts(own, "managerFilePatterns").any(fits_pattern)
+            || texts(own, "fileMatch").any(|pattern| fits(pattern, path, false))
     };
     if !manager.by_default && !own.is_some_and(is_named) {
         return false;
@@ -237,6 +240,8 @@ mod tests {
         let flux = r#"{"flux": {"managerFilePatterns": ["/^mesh/.+\\.yaml$/"]}}"#;
         assert!(of(flux, PinKind::FluxHelmRelease, "mesh/release.yaml"));
         assert!(!of(flux, PinKind::FluxHelmRelease, "other/release.yaml"));
+        let globs = r#"{"flux": {"managerFilePatterns": ["mesh/**/*.yaml"]}}"#;
+        assert!(of(globs, PinKind::FluxHelmRelease, "mesh/release.yaml"));
         assert!(of(r#"{argocd: {fileMatch: ["\\.yaml$"]}}"#, PinKind::ArgoApplication, "apps/crds.yaml"));
     }
 }
