@@ -31,7 +31,7 @@ use crate::repo::{RepoPath, parallel};
 pub use fact::{After, Asked, Fact, Take};
 use gathered::{Charted, Gathered, Said};
 use kept::{Kept, Standing};
-use last::Last;
+use last::{Last, Queue};
 use seen::Seen;
 use written::AsWritten;
 pub use written::Written;
@@ -94,24 +94,18 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
     let mut seen = Seen::default();
     let roots = raw.iter().flat_map(|kept| &kept.roots);
     let deployed: HashSet<String> = roots.clone().flat_map(kinds::folders).collect();
-    let mut todo = Root::all(entries, &deployed);
+    let mut queue = Queue::default();
+    queue.extend(Root::all(entries, &deployed));
     // What asks for variables, or may be patched, is as whoever applies it makes it, and as it stands there where nobody does.
     let (asking, whole) = last::parted(roots);
-    let mut later = Vec::new();
     for root in whole {
-        let queue = if last::reads_cluster(root) { &mut later } else { &mut todo };
         queue.extend(seen.is_new(root, &[]).then(|| Root::of(root)));
     }
     let mut built: Vec<Kept> = Vec::new();
     let mut from_builds: HashSet<RepoPath> = HashSet::new();
     let mut last = Last { asking, lone: entries.lone, ..Last::default() };
     for _ in 0..WAVES {
-        if todo.is_empty() {
-            todo = std::mem::take(&mut later);
-        }
-        if todo.is_empty() {
-            todo = last.take(&mut seen);
-        }
+        let mut todo = queue.take(&mut last, &mut seen);
         if todo.is_empty() {
             break;
         }
@@ -125,13 +119,12 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
             gathered.end(root.standing, before);
         });
         drop(outer);
-        todo = Vec::new();
         for of_roots in gathered {
             let Gathered { facts, said, shadowed: other, unmatched: idle, kept, .. } = of_roots;
             let Gathered { files, failed, off: charts, switched, evaluated, .. } = of_roots;
             found.off.push(switched.facts);
             let charts = charts.into_iter().map(|chart| What::Charted(Box::new(chart)));
-            todo.extend(charts.map(|off| Root { standing: Standing::Off, ..Root::new(off) }));
+            queue.extend(charts.map(|off| Root { standing: Standing::Off, ..Root::new(off) }));
             last.failed.extend(failed);
             last.evaluated.extend(evaluated);
             found.shadowed.push(other.facts);
@@ -146,18 +139,13 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
                 let roots = std::mem::take(&mut kept.roots).into_iter();
                 let roots = roots.filter(|root| seen.is_new(root, &kept.references));
                 let (from, standing) = (Some(built.len()), kept.standing);
-                for root in roots {
-                    let queue = if last::reads_cluster(&root) { &mut later } else { &mut todo };
-                    queue.push(Root { what: What::Object(root), from, standing });
-                }
+                queue.extend(roots.map(|root| Root { what: What::Object(root), from, standing }));
                 built.push(kept);
             }
         }
     }
-    todo.extend(later.into_iter().chain(last.take(&mut seen)));
-    while !todo.is_empty() {
-        found.deployed.push(builder.left(&todo, Bound::Waves(WAVES)));
-        todo = last.take(&mut seen);
+    while let left @ [_, ..] = &*queue.take(&mut last, &mut seen) {
+        found.deployed.push(builder.left(left, Bound::Waves(WAVES)));
     }
     let all = in_cluster(&raw, &built, &from_builds);
     parts.extend(builder.hand_over_all(&built, &all, &mut found));

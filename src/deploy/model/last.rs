@@ -9,6 +9,14 @@ use crate::deploy::{
     tree_chart::Rendered, value::Value,
 };
 
+/// Roots that are to be built.
+#[derive(Default)]
+pub(super) struct Queue {
+    now: Vec<Root>,
+    /// Those that are filled with what the cluster has, which others may bring.
+    later: Vec<Root>,
+}
+
 /// What waits until all else was built.
 #[derive(Default)]
 pub(super) struct Last<'r> {
@@ -32,7 +40,7 @@ pub(super) fn parted<'r>(roots: impl Iterator<Item = &'r Object>) -> (Vec<&'r Ob
 }
 
 /// Tells whether a root is filled with what the cluster has, which another root may bring.
-pub(super) fn reads_cluster(root: &Object) -> bool {
+fn reads_cluster(root: &Object) -> bool {
     let lists: [&[&str]; 3] =
         [&["spec", "postBuild", "substituteFrom"], &["spec", "inputsFrom"], &["spec", "valuesFrom"]];
     lists.iter().any(|path| root.value.path(path).is_some_and(|list| !list.items().is_empty()))
@@ -50,6 +58,28 @@ fn patches_others(root: &Object) -> bool {
 
 fn is_kustomization(root: &Object) -> bool {
     root.kind() == "Kustomization" && root.group() == flux::KUSTOMIZATIONS
+}
+
+// === impl Queue ===
+
+impl Queue {
+    /// Adds roots.
+    pub fn extend(&mut self, roots: impl IntoIterator<Item = Root>) {
+        for root in roots {
+            let is_later = matches!(&root.what, What::Object(object) if reads_cluster(object));
+            if is_later { &mut self.later } else { &mut self.now }.push(root);
+        }
+    }
+
+    /// Takes out those that can be built; once there are none, what waited for all others.
+    pub fn take(&mut self, last: &mut Last<'_>, seen: &mut Seen) -> Vec<Root> {
+        for queue in [&mut self.now, &mut self.later] {
+            if !queue.is_empty() {
+                return std::mem::take(queue);
+            }
+        }
+        last.take(seen)
+    }
 }
 
 // === impl Last ===
