@@ -19,8 +19,10 @@ pub struct Build {
     pub unmatched: Vec<Object>,
     /// Objects as they would be with the variables that others are laid over.
     pub shadowed: Vec<Object>,
-    /// The entries of `images`.
+    /// The entries of `images`, where there are objects that are not known here.
     pub images: Vec<Value>,
+    /// Those beside which all objects are known: no chart gets them.
+    pub images_of_known: Vec<Value>,
     /// What nothing is made of, since the template that it is for is refused: elements of a generator, inputs.
     pub unmade: Vec<Value>,
     /// What others are laid over, or that is laid over nothing: elements of a generator.

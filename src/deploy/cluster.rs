@@ -89,16 +89,7 @@ impl<'a> Cluster<'a> {
         [0, 1].into_iter().find_map(|rank| {
             let fits = |object: &&Object| object.group() == wanted.group && place(object) == Some(rank);
             let found = nearest(named, wanted.from, |object| &object.file, fits)?;
-            // Of one file several may make something of their own.
-            let mut made: Vec<_> = named
-                .iter()
-                .filter(|object| object.file == found.file && fits(object))
-                .filter_map(|object| Some((object.by.as_ref()?, *object)))
-                .collect();
-            made.sort_by_key(|(by, _)| *by);
-            let found =
-                nearest(&made, wanted.from, |(by, _)| by, |_| true).map_or(*found, |(_, object)| object);
-            Some((rank, found))
+            Some((rank, *found))
         })
     }
 

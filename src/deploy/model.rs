@@ -457,6 +457,7 @@ impl<R: Default + Send> Builder<'_, R> {
             (self.take)(facts, Fact::Guards(&build.guards));
             (self.take)(facts, Fact::Notes(&build.notes));
             self.said((&build.strays, &build.images, &build.charts), cluster, &mut gathered.facts);
+            self.said((&[], &build.images_of_known, &[]), cluster, &mut gathered.facts);
             self.said((&build.idle, &[], &[]), cluster, &mut gathered.said);
             self.said((&build.unmatched, &[], &[]), cluster, &mut gathered.unmatched);
             build.charts.iter().for_each(|release| self.chart(release, cluster, gathered));

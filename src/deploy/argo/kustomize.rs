@@ -49,6 +49,7 @@ fn add(source: &Source<'_>, build: Build, deployed: &mut Build) {
     deployed.idle.extend(build.idle);
     deployed.unmatched.extend(build.unmatched);
     deployed.images.extend(build.images);
+    deployed.images_of_known.extend(build.images_of_known);
     deployed.notes.extend(build.notes);
 }
 

@@ -30,6 +30,8 @@ pub(super) struct Builder<'f> {
     pub idle: Vec<Object>,
     pub unmatched: Vec<Object>,
     pub images: Vec<Value>,
+    /// Those of layers of which all objects are known.
+    pub images_of_known: Vec<Value>,
     /// What the first kustomization that names one has for lists; kustomize reads one alone.
     pub schema: Option<Arc<Schema>>,
     /// The folders that are being worked off, the outermost first.
@@ -71,6 +73,7 @@ impl<'f> Builder<'f> {
             idle: Vec::new(),
             unmatched: Vec::new(),
             images: Vec::new(),
+            images_of_known: Vec::new(),
             schema: None,
             open: Vec::new(),
             taken: 0,

@@ -96,12 +96,23 @@ fn built(files: &dyn Files, path: &RepoPath, kustomization: &Value, base: Layer)
     let objects = layer.resources.into_iter().map(object).collect();
     let charts = layer.charts.into_iter().map(|chart| ChartRelease { by: by.clone(), ..chart }).collect();
     let strays = builder.strays.into_iter().map(|stray| Object { by: by.clone(), ..stray }).collect();
-    let (guards, images) = (builder.guards, builder.images);
+    let (guards, images, images_of_known) = (builder.guards, builder.images, builder.images_of_known);
     let (mut idle, mut unmatched) = (builder.idle, builder.unmatched);
     // Where not all is followed, there may be what a patch means.
     if !builder.notes.is_empty() {
         idle.append(&mut unmatched);
     }
     let notes = builder.notes.into_iter().collect();
-    Build { objects, charts, guards, strays, idle, unmatched, images, notes, ..Build::default() }
+    Build {
+        objects,
+        charts,
+        guards,
+        strays,
+        idle,
+        unmatched,
+        images,
+        images_of_known,
+        notes,
+        ..Build::default()
+    }
 }

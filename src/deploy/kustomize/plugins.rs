@@ -141,7 +141,8 @@ fn image(
         Some(fields) => image.apply(&mut layer.resources, fields.iter()),
         None => image.apply(&mut layer.resources, layer.config.fields(Section::Images)),
     };
-    builder.images.push(entry.clone());
+    // A layer's entries go to its own objects, and to those of what it takes in.
+    if layer.outside { &mut builder.images } else { &mut builder.images_of_known }.push(entry.clone());
     if !found && layer.outside {
         let value = image.container(entry);
         builder.strays.push(Object::new(value, here.path.clone(), None));
