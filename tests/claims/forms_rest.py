@@ -303,9 +303,9 @@ def step(facts, m, state):
     steps.append((name, m[2], waits, wave))
 
 
-@form(r"No `dependsOn` and no sync wave says in which order these are applied; CRDs come first, then the control plane, then extensions\.|The order lacks something: see what to check above\.|(\d+) more are left out here\.", ORDER)
+@form(r"No order of these was read \(`dependsOn`, sync waves\): CRDs should come first, then the control plane, then extensions\.|The order lacks something: see what to check above\.|(\d+) more are left out here\.", ORDER)
 def no_order(facts, m, state):
-    if m[0].startswith("No `dependsOn`"):
+    if m[0].startswith("No order"):
         moving = {r.chart for r in facts.done}
         yield from expect("orders", [], [u.step_name for u in facts.uses_after if u.step and u.chart in moving and any(u.step)])
 
