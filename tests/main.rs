@@ -45,6 +45,7 @@ mod rendered;
 mod rendered_real;
 mod rendered_runs;
 mod restarts;
+mod rivals;
 mod rounds;
 mod scan;
 mod schemas;

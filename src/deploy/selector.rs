@@ -42,6 +42,13 @@ pub fn choices(selector: &Value) -> Vec<Labels> {
     all
 }
 
+/// Tells whether a selector asks for nothing.
+pub fn selects_all(selector: &Value) -> bool {
+    ["matchLabels", "matchExpressions"].iter().all(|key| {
+        selector.get(key).is_none_or(|asked| asked.entries().next().is_none() && asked.items().is_empty())
+    })
+}
+
 /// Tells whether what `get` gives fits a selector; `None` where the tree does not say it.
 ///
 /// `get` gives the text under a key, `Some(None)` where there is none, and `None` where that is not known.

@@ -262,9 +262,9 @@ impl Found {
             let is_one = same || a.holds(b);
             if is_one {
                 a.join(b);
-            } else if a.overlaps(b) {
+            } else if a.overlaps(b) && a.stays.or(b.stays).is_none() {
                 // Nothing writes the one without the other.
-                [a, b].into_iter().for_each(|pin| pin.stays = pin.stays.or(Some(Reason::Uneditable)));
+                (a.stays, b.stays) = (Some(Reason::Uneditable), Some(Reason::Uneditable));
             }
             is_one
         });

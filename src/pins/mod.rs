@@ -350,6 +350,15 @@ pub struct Facts {
     pub appliers: BTreeMap<RepoPath, Vec<Applier>>,
 }
 
+// === impl Facts ===
+
+impl Facts {
+    /// Returns the names of those who apply a file, as far as they are known.
+    pub fn applied_by(&self, path: &RepoPath) -> BTreeSet<&str> {
+        self.appliers.get(path).into_iter().flatten().map(|applier| &*applier.name).collect()
+    }
+}
+
 /// A file with committed output of a chart.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RenderedFile {

@@ -31,8 +31,9 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         true => found,
         false => Finding { severity: Severity::Info, ..found },
     };
-    let appliers = |d: &Deployment| input.inventory.facts.appliers.get(&d.path);
-    let is_apart = |one: &Deployment, other: &Deployment| appliers(one) != appliers(other);
+    let facts = &input.inventory.facts;
+    let is_apart =
+        |one: &Deployment, other: &Deployment| facts.applied_by(&one.path) != facts.applied_by(&other.path);
     let findings = control_planes.iter().filter_map(|d| finding(d, &others, &is_apart)).map(weight).collect();
     let looked_at = format!("dependsOn and sync waves of {}", count(control_planes.len(), "control plane"));
     Checked { looked_at, findings }

@@ -4,7 +4,7 @@
 //! tree. A matrix reads its first generator's parameters in its second; its elements are of both.
 
 use super::{
-    ELEMENTS,
+    ELEMENTS, OWN_CLUSTER,
     element::{Element, completed, flat, of_generator, overridden, shown},
     fill::Language,
     git,
@@ -22,10 +22,6 @@ use crate::deploy::{
 const ALL: usize = 200_000;
 /// Generators nest two deep in Argo CD.
 const NESTED: usize = 3;
-
-/// The server of the cluster that Argo CD runs in, which it knows without a Secret (`util/db/cluster.go`, `ListClusters`);
-/// generators with a selector leave it out (`applicationset/generators/cluster.go`).
-const OWN: &str = "https://kubernetes.default.svc";
 
 /// What generators read.
 pub(super) struct Reader<'a> {
@@ -207,12 +203,14 @@ impl<'a> Reader<'a> {
         let none = Value::empty();
         let selector = body.get("selector").unwrap_or(&none);
         let (mut found, mut is_own_known) = (Vec::new(), false);
+        let [own_server, own_name] = OWN_CLUSTER;
         for secret in self.cluster.all("", "Secret") {
             let label = |key: &str| secret.label(key).map(|s| s.text().into_owned());
             if label("argocd.argoproj.io/secret-type").is_none_or(|l| l != "cluster") {
                 continue;
             }
-            is_own_known |= secret.value.text(&["stringData", "server"]).is_some_and(|server| server == OWN);
+            is_own_known |=
+                secret.value.text(&["stringData", "server"]).is_some_and(|server| server == own_server);
             if selector::fits(selector, &|key| Some(label(key))) == Some(false) {
                 continue;
             }
@@ -247,8 +245,9 @@ impl<'a> Reader<'a> {
             let one = Element::unknown("the Secret of a cluster that Argo CD knows");
             let each = selector::choices(selector).into_iter();
             found.extend(each.map(|chosen_by| Element { chosen_by, ..one.clone() }));
-        } else if !is_own_known && selects_all(selector) {
-            let known = [("name", "in-cluster"), ("nameNormalized", "in-cluster"), ("server", OWN)];
+        } else if !is_own_known && selector::selects_all(selector) {
+            // With a selector it is left out (`applicationset/generators/cluster.go`).
+            let known = [("name", own_name), ("nameNormalized", own_name), ("server", own_server)];
             let parameters = Value::map(known.map(|(key, text)| (key, Value::made(text))));
             found.push(Element {
                 parameters,
@@ -410,11 +409,4 @@ fn metadata_flat(parts: &Value) -> Value {
 /// Tells whether a text counts as versions do, by three numbers or more.
 fn is_version(text: &str) -> bool {
     text.split('.').filter(|part| part.contains(|c: char| c.is_ascii_digit())).count() > 2
-}
-
-/// Tells whether a selector asks for nothing.
-fn selects_all(selector: &Value) -> bool {
-    ["matchLabels", "matchExpressions"].iter().all(|key| {
-        selector.get(key).is_none_or(|asked| asked.entries().next().is_none() && asked.items().is_empty())
-    })
 }

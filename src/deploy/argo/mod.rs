@@ -24,5 +24,8 @@ pub use application_set::application_set;
 
 /// The group of Argo CD's objects.
 pub const GROUP: &str = "argoproj.io";
+/// The server and the name of the cluster that Argo CD runs in, which it knows without a Secret (`util/db/cluster.go`,
+/// `ListClusters`).
+pub const OWN_CLUSTER: [&str; 2] = ["https://kubernetes.default.svc", "in-cluster"];
 /// Elements of one generator that are looked at.
 const ELEMENTS: usize = 10_000;

@@ -86,9 +86,7 @@ fn under(there: &Value, more: &Value) -> Value {
 
 fn one(loader: &Loader<'_>, state: &State, release: &Value) -> Option<ChartRelease> {
     let (release, dot) = filled(loader, state, release);
-    let written = release.scalar(&["chart"]).filter(|chart| !chart.text().is_empty())?;
-    let version = release.scalar(&["version"]).filter(|version| !version.text().is_empty());
-    let (chart, repository, packaged) = source(loader, state, written);
+    let named = named(loader, state, &release)?;
     let namespace = state.value.scalar(&["namespace"]).filter(|n| !n.text().is_empty());
     let name = release.scalar(&["name"]).cloned().unwrap_or_else(|| Scalar::made(""));
     let Build { strays, images, notes, .. } = patches(loader, state, &release, &dot);
@@ -97,7 +95,6 @@ fn one(loader: &Loader<'_>, state: &State, release: &Value) -> Option<ChartRelea
             "default" => name.text().into_owned(),
             environment => format!("{} in {environment}", name.text()),
         },
-        version: version.cloned().or(packaged),
         release: name,
         namespace: namespace.or_else(|| release.scalar(&["namespace"])).cloned(),
         layers: layers(loader, state, &release, &dot),
@@ -109,23 +106,28 @@ fn one(loader: &Loader<'_>, state: &State, release: &Value) -> Option<ChartRelea
             .scalar(&["kubeVersion"])
             .or_else(|| state.value.scalar(&["kubeVersion"]))
             .cloned(),
-        ..ChartRelease::new(&state.path, chart, repository)
+        ..named
     })
+}
+
+/// Reads the chart that an entry names, and its version.
+fn named(loader: &Loader<'_>, state: &State, entry: &Value) -> Option<ChartRelease> {
+    let said = |key: &str| entry.scalar(&[key]).filter(|text| !text.text().is_empty());
+    let (chart, repository, packaged) = source(loader, state, said("chart")?);
+    let version = said("version").cloned().or(packaged);
+    Some(ChartRelease { version, ..ChartRelease::new(&state.path, chart, repository) })
 }
 
 /// Lists the charts that helmfile puts into the chart of a release before it installs that one (chartify, `dependencies`).
 fn dependencies(loader: &Loader<'_>, state: &State, release: &Value, of: &ChartRelease) -> Vec<ChartRelease> {
     let one = |dependency: &Value| {
-        let written = dependency.scalar(&["chart"]).filter(|chart| !chart.text().is_empty())?;
-        let version = dependency.scalar(&["version"]).filter(|version| !version.text().is_empty());
-        let (chart, repository, packaged) = source(loader, state, written);
+        let named = named(loader, state, dependency)?;
         Some(ChartRelease {
-            part: format!("{}, {}", of.part, written.text()),
-            version: version.cloned().or(packaged),
+            part: format!("{}, {}", of.part, named.chart.text()),
             release: of.release.clone(),
             namespace: of.namespace.clone(),
             is_off: of.is_off,
-            ..ChartRelease::new(&of.file, chart, repository)
+            ..named
         })
     };
     release.list_at("dependencies").iter().filter_map(one).collect()

@@ -7,6 +7,7 @@ use crate::{
     deploy::{
         Build,
         apply::Apply,
+        argo,
         chart::ChartRelease,
         cluster::Cluster,
         files::Files,
@@ -23,9 +24,6 @@ use crate::{
     },
     repo::RepoPath,
 };
-
-/// The names of the cluster that Argo CD itself runs in.
-const OWN: [&str; 2] = ["https://kubernetes.default.svc", "in-cluster"];
 
 /// Roots that are built as others fill them, all together.
 const FOLLOWED: usize = 5_000;
@@ -197,7 +195,7 @@ fn destination(application: &Object) -> Option<Away> {
         });
     }
     let text = said.text();
-    (!OWN.contains(&text.trim_end_matches('/'))).then(|| Away::Named(text.into_owned()))
+    (!argo::OWN_CLUSTER.contains(&text.trim_end_matches('/'))).then(|| Away::Named(text.into_owned()))
 }
 
 /// Finds the roots in files, in the order of the files; `None` where there are too many to look at.

@@ -56,7 +56,7 @@ impl<R: Default + Send> Builder<'_, R> {
         if file.of_deployers {
             kept.objects.clear();
         }
-        // What nobody takes in is deployed as its file has it; of what builds have, that counts which they come to.
+        // What nobody takes in is deployed as its file has it; of what builds have, what they make of it counts.
         let is_alone = !file.is_taken && !is_built;
         self.hand_over(&kept, all, is_alone, if is_built { &mut *covered } else { &mut *said });
         for root in &kept.roots {

@@ -130,16 +130,14 @@ fn order(material: &Material<'_>) -> Vec<Step> {
         let names = deployment.depends_on.iter().flatten().map(|n| bare(n));
         waits.entry(&deployment.name).or_default().extend(names);
     }
-    let appliers = |d: &Deployment| {
-        let found = inventory.facts.appliers.get(&d.path).into_iter().flatten();
-        Vec::from_iter(found.map(|applier| applier.name.clone()).collect::<BTreeSet<_>>())
-    };
     let mut steps: Vec<((i64, usize, Turn), Step)> = Vec::new();
     let mut known: BTreeMap<_, usize> = BTreeMap::new();
     for d in &all {
         let place = format!("{}:{}", d.path, d.line);
+        let by = inventory.facts.applied_by(&d.path);
+        let applied_by = by.iter().map(ToString::to_string).collect();
         let index = *known
-            .entry((d.chart.as_str(), d.name.as_str(), &d.depends_on, d.sync_wave, appliers(d)))
+            .entry((d.chart.as_str(), d.name.as_str(), &d.depends_on, d.sync_wave, by))
             .or_insert(steps.len());
         if let Some((_, step)) = steps.get_mut(index) {
             if !step.places.contains(&place) {
@@ -154,7 +152,7 @@ fn order(material: &Material<'_>) -> Vec<Step> {
             places: vec![place],
             waits_for: d.depends_on.clone(),
             wave: d.sync_wave,
-            applied_by: appliers(d),
+            applied_by,
         };
         steps.push((rank, step));
     }

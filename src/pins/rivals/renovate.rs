@@ -58,20 +58,28 @@ fn applies(rule: Node<'_>, manager: &Manager, chart: &str) -> bool {
         match key {
             "matchManagers" => of.any(|name| name == manager.name),
             "matchDatasources" => of.any(|name| name == "helm"),
+            "matchPackageNames" | "matchDepNames" => is_among(of, chart),
             "matchPackagePatterns" | "matchDepPatterns" => of.any(|pattern| fits(pattern, chart, false)),
             "matchPackagePrefixes" | "matchDepPrefixes" => of.any(|prefix| chart.starts_with(prefix)),
-            "matchPackageNames" | "matchDepNames" => of.any(|name| fits(name, chart, true)),
             "matchFileNames" | "matchPaths" => true,
             _ => false,
         }
     })
 }
 
+/// Tells whether a name is among some: those with `!` take out again.
+fn is_among<'n>(names: impl Iterator<Item = &'n str>, name: &str) -> bool {
+    let (not, those): (Vec<&str>, Vec<&str>) = names.partition(|name| name.starts_with('!'));
+    let is_out = not.iter().any(|not| fits(not.trim_start_matches('!'), name, true));
+    !is_out && (those.is_empty() || those.iter().any(|one| fits(one, name, true)))
+}
+
 /// Tells whether a pattern of Renovate's fits a text: `/regex/`, or a name with `*`. One that is not understood fits.
 fn fits(pattern: &str, text: &str, is_name: bool) -> bool {
     let is_regex = |inner: &str| Regex::new(inner).map_or(true, |regex| regex.is_match(text));
-    match pattern.strip_prefix('/').and_then(|rest| rest.trim_end_matches('i').strip_suffix('/')) {
-        Some(inner) => is_regex(inner),
+    match pattern.strip_prefix('/').and_then(|rest| rest.rsplit_once('/')) {
+        Some((inner, "i")) => is_regex(&format!("(?i){inner}")),
+        Some((inner, _)) => is_regex(inner),
         None if !is_name => is_regex(pattern),
         None => match pattern.split_once('*') {
             Some((before, behind)) => text.starts_with(before) && text.ends_with(behind.trim_matches('*')),
@@ -153,95 +161,4 @@ fn plain(text: &str) -> String {
         rest = behind;
     }
     out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{
-        pins::{Form, Site, Stage},
-        repo::BlobId,
-    };
-
-    fn pin(kind: PinKind, path: &str) -> Pin {
-        let site = Site { span: 0..1, line: 1, column: 1, document: 0, route: None };
-        Pin {
-            path: RepoPath::new(path).unwrap(),
-            blob: BlobId([0; 20]),
-            site,
-            kind,
-            chart: Some("linkerd-crds".to_owned()),
-            mirror: None,
-            value: String::new(),
-            form: Form::Chart,
-            frame: None,
-            version: None,
-            stage: Stage::Platform,
-            restarts: false,
-            is_off: false,
-            stays: None,
-            kept_by: None,
-            read_at: Vec::new(),
-            also: Vec::new(),
-            installations: Default::default(),
-            homes: Vec::new(),
-        }
-    }
-
-    fn of_chart(text: &str) -> bool {
-        covers(text, &[pin(PinKind::ChartDependency, "mesh/Chart.yaml")])
-    }
-
-    #[test]
-    fn renovate_is_a_rival_until_a_rule_leaves_the_pins_alone() {
-        assert!(of_chart(r#"{"extends": ["config:recommended"]}"#));
-        assert!(of_chart("{\n\t// all of them\n\textends: ['config:recommended'], /* and\n */\n}"));
-        assert!(!of_chart(super::super::RENOVATE_RULE));
-        assert!(!of_chart(r#"{"ignoreDeps": ["linkerd-crds"]}"#));
-        assert!(!of_chart(r#"{"enabled": false}"#));
-        assert!(!of_chart(r#"{enabledManagers: ["npm"]}"#));
-        assert!(of_chart(r#"{enabledManagers: ["helmv3"]}"#));
-        assert!(!of_chart(r#"{"helmv3": {"enabled": false}}"#));
-        assert!(!of_chart("{"), "it cannot be read");
-        let rules = |rules: &str| of_chart(&format!("{{packageRules: [{rules}]}}"));
-        assert!(rules(
-            "{matchPackageNames: ['/linkerd/'], groupName: mesh}, {matchPackageNames: ['node'], enabled: false}"
-        ));
-        assert!(rules("{matchPackageNames: ['/linkerd/'], matchUpdateTypes: ['major'], enabled: false}"));
-        assert!(rules("{enabled: false}, {matchPackageNames: ['linkerd-*'], enabled: true}"));
-        for off in [
-            "{matchPackageNames: ['linkerd-*'], enabled: false}",
-            "{matchPackagePatterns: ['^linkerd'], enabled: false}",
-            "{matchManagers: ['helmv3'], enabled: false}",
-            "{matchDatasources: ['helm'], matchDepNames: ['*'], enabled: false}",
-        ] {
-            assert!(!rules(off), "{off}");
-        }
-    }
-
-    #[test]
-    fn a_manager_reads_the_files_of_its_patterns() {
-        let of = |text: &str, kind, path| covers(text, &[pin(kind, path)]);
-        for (kind, path, by_default) in [
-            (PinKind::FluxHelmRelease, "mesh/release.yaml", false),
-            (PinKind::FluxHelmRelease, "clusters/a/flux-system/gotk-components.yaml", true),
-            (PinKind::ArgoApplication, "apps/crds.yaml", false),
-            (PinKind::KustomizeHelmChart, "mesh/kustomization.yml", true),
-            (PinKind::Helmfile, "helmfile.yaml.gotmpl", true),
-            (PinKind::Helmfile, "helmfile.d/10-mesh.yaml", true),
-            (PinKind::Helmfile, "releases/mesh.yaml", false),
-            (PinKind::Terraform, "infra/main.tf", true),
-            (PinKind::Terraform, "infra/main.tf.json", false),
-            (PinKind::Fleet, "mesh/fleet.yaml", true),
-            (PinKind::ProxyAnnotation, "shop/deploy.yaml", false),
-        ] {
-            assert_eq!(of("{}", kind, path), by_default, "{path}");
-        }
-        let flux = r#"{"flux": {"managerFilePatterns": ["/^mesh/.+\\.yaml$/"]}}"#;
-        assert!(of(flux, PinKind::FluxHelmRelease, "mesh/release.yaml"));
-        assert!(!of(flux, PinKind::FluxHelmRelease, "other/release.yaml"));
-        let globs = r#"{"flux": {"managerFilePatterns": ["mesh/**/*.yaml"]}}"#;
-        assert!(of(globs, PinKind::FluxHelmRelease, "mesh/release.yaml"));
-        assert!(of(r#"{argocd: {fileMatch: ["\\.yaml$"]}}"#, PinKind::ArgoApplication, "apps/crds.yaml"));
-    }
 }
