@@ -216,13 +216,6 @@ fn what_a_function_of_terraform_s_that_is_not_followed_is_given_is_told() {
 }
 
 #[test]
-fn a_version_moves_that_something_else_is_handed_in_part() {
-    let text = "locals { v = \"v2026.8.2\" }\nresource \"helm_release\" \"crds\" {\n  name = \"crds\"\n  chart = \"linkerd-crds\"\n  \
-                repository = \"https://helm.linkerd.io/edge\"\n  version = local.v\n  set = [{ name = \"note\", value = regexall(\".*\", local.v) }]\n}\n";
-    assert_eq!(told(&scanned(&[("main.tf", text)])), ["main.tf:1 2026.8.2 moves"]);
-}
-
-#[test]
 fn what_a_command_of_helmfile_s_is_given_is_the_version_of_its_chart() {
     let text = "repositories: [{name: l, url: 'https://helm.linkerd.io/edge'}]\nreleases:\n- name: crds\n  chart: l/linkerd-crds\n  \
                 version: {{ exec \"./v.sh\" (list \"2026.8.2\") }}\n";

@@ -262,9 +262,6 @@ impl Found {
             let is_one = same || a.holds(b);
             if is_one {
                 a.join(b);
-            } else if a.overlaps(b) && a.stays.or(b.stays).is_none() {
-                // Nothing writes the one without the other.
-                (a.stays, b.stays) = (Some(Reason::Uneditable), Some(Reason::Uneditable));
             }
             is_one
         });

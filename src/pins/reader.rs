@@ -84,14 +84,9 @@ impl Pin {
 
     /// Tells whether another one is a part of its text that names the same release with what is put around it.
     pub(super) fn holds(&self, other: &Self) -> bool {
-        let is_inside = self.overlaps(other) && other.site.span.end <= self.site.span.end;
+        let (own, part) = (&self.site.span, &other.site.span);
+        let is_inside = self.path == other.path && own.start < part.start && part.end <= own.end;
         is_inside && other.frame.is_some() && self.version.is_some() && self.version == other.version
-    }
-
-    /// Tells whether another one that begins behind it does so in its text.
-    pub(super) fn overlaps(&self, other: &Self) -> bool {
-        let span = &self.site.span;
-        self.path == other.path && span.start < other.site.span.start && other.site.span.start < span.end
     }
 
     /// Takes in what is said of the same place by another one that counts less.
