@@ -226,6 +226,19 @@ mod tests {
     }
 
     #[test]
+    fn images_that_the_plan_itself_keeps_lie_in_no_other_target() {
+        let ranged = |file: &'static str| {
+            told(|b| {
+                let b = plane(b, "own/fleet.yaml", &["a"]).chart("own/fleet.yaml", PLANE, "~2026.5");
+                let b = b.serves(&["b"]).stays(Reason::Range);
+                b.value(file, PLANE, "proxy.image.version", "edge-26.8.2").serves(&["a", "b"])
+            })
+        };
+        let says = |file| ranged(file).iter().any(|text| text.contains("it is in another target"));
+        assert_eq!((says("own/values.yaml"), says("values.yaml")), (false, true));
+    }
+
+    #[test]
     fn images_go_with_the_charts_of_all_that_they_serve() {
         let tag = |build: Build, file: &str, names: &[&str]| {
             build.value(file, PLANE, "proxy.image.version", "edge-26.8.2").serves(names)
