@@ -62,6 +62,28 @@ fn objects_in_files_of_their_own_come_and_go_with_their_kustomization() {
     assert_trees(&unsummed_files(&after), &wanted);
 }
 
+#[test]
+fn a_folder_for_each_kind_is_one_rendering() {
+    let (_, old, new) =
+        texts_from("2026.8.2").into_iter().find(|(chart, ..)| *chart == "linkerd-control-plane").unwrap();
+    // Of some kinds no object has a mark of the chart.
+    let files = |text: &str| -> BTreeMap<String, String> {
+        let place = |document: &String| {
+            let name = name(document);
+            let (kind, rest) = name.split_once('-').unwrap();
+            format!("mesh/{kind}/{rest}.yaml")
+        };
+        documents(text)
+            .iter()
+            .map(|d| (place(d), d.lines().skip(1).collect::<Vec<_>>().join("\n") + "\n"))
+            .collect()
+    };
+    let (old, new) = (files(&old), files(&new));
+    let after = moved(&MemoryTree::new(old), NEW);
+    let wanted: BTreeMap<String, String> = new.into_iter().map(|(p, t)| (p, unsummed(&t))).collect();
+    assert_trees(&unsummed_files(&after), &wanted);
+}
+
 fn by_template(documents: &[String]) -> BTreeMap<String, String> {
     let mut files: BTreeMap<String, String> = BTreeMap::new();
     for document in documents {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Committed, Left, Regenerate,
-    placed::reach,
+    placed::Reach,
     recognise::{marks, own},
     work::{Work, Works, complete, rendered},
 };
@@ -38,7 +38,7 @@ pub(super) struct Settled<'a> {
 pub(super) fn settled<'a>(request: &Regenerate<'a>, renderer: &dyn Renderer, new: bool) -> Settled<'a> {
     let works = rendered(request, renderer, request.committed, new);
     let doubtful = doubtful(&works, request.beside);
-    let may_give = |set: &&Committed| doubtful.iter().any(|path| reach(set).contains(path.folder()));
+    let may_give = |set: &&Committed| doubtful.iter().any(|path| Reach::of(set).has(path.folder()));
     let (asked, silent): (Vec<_>, Vec<_>) = request.beside.iter().partition(may_give);
     let beside = rendered(request, renderer, asked, false);
     let mut settled = Settled::default();
@@ -122,7 +122,7 @@ impl<'a> Settled<'a> {
                 best.without(|path, key| others.contains(&(path.clone(), key.clone())));
             }
             let unknown = beside.iter().filter(|(other, _)| {
-                claims(set, |marks| !marks.named).any(|(path, _)| reach(other).contains(path.folder()))
+                claims(set, |marks| !marks.named).any(|(path, _)| Reach::of(other).has(path.folder()))
             });
             let mut unknown = unknown.filter_map(|(_, other)| other.as_ref().err());
             // Whose the objects are that differ cannot be told without it.

@@ -46,8 +46,13 @@ impl Placed {
         for (n, file) in set.files.iter().enumerate() {
             placed.take(n, &file.manifest, set, &wanted);
         }
-        if wanted.iter().any(|key| !placed.places.contains_key(key)) {
-            placed.search_beside(tree, set, &wanted);
+        let reach = Reach::of(set);
+        let is_missing = |placed: &Self| wanted.iter().any(|key| !placed.places.contains_key(key));
+        if is_missing(&placed) {
+            placed.search(tree, set, &wanted, |folder| reach.folders.contains(folder));
+        }
+        if is_missing(&placed) && reach.home.is_some() {
+            placed.search(tree, set, &wanted, |folder| reach.has(folder));
         }
         placed
     }
@@ -105,13 +110,17 @@ impl Placed {
         taken
     }
 
-    fn search_beside(&mut self, tree: &dyn Tree, set: &Committed, wanted: &BTreeSet<&ObjectKey>) {
-        let folders = reach(set);
-        let known: BTreeSet<_> = set.files.iter().map(|f| &f.path).collect();
+    fn search(
+        &mut self,
+        tree: &dyn Tree,
+        set: &Committed,
+        wanted: &BTreeSet<&ObjectKey>,
+        is_meant: impl Fn(&str) -> bool,
+    ) {
+        let known: BTreeSet<_> = self.files.iter().map(|f| f.path.clone()).collect();
         let yaml = |e: &&Entry| [".yaml", ".yml", ".json"].iter().any(|end| e.path.as_str().ends_with(end));
         let regular = |e: &&Entry| matches!(e.mode, Mode::File | Mode::Executable);
-        let beside =
-            tree.entries().iter().filter(|e| folders.contains(e.path.folder()) && !known.contains(&e.path));
+        let beside = tree.entries().iter().filter(|e| is_meant(e.path.folder()) && !known.contains(&e.path));
         for entry in beside.filter(yaml).filter(regular) {
             let Some(manifest) = read(tree, entry) else { continue };
             if self.take(self.files.len(), &manifest, set, wanted) {
@@ -128,9 +137,39 @@ impl Placed {
     }
 }
 
-/// Lists the folders in which objects of a set may be without marks of it.
-pub(super) fn reach(set: &Committed) -> BTreeSet<&str> {
-    set.files.iter().map(|file| file.path.folder()).collect()
+/// The folders in which objects of a set may be without marks of it.
+pub(super) struct Reach<'s> {
+    /// Those with files of it.
+    folders: BTreeSet<&'s str>,
+    /// The one in which these lie, where they are several: a chart may be split into a folder for each kind, and of some kinds
+    /// no object has a mark.
+    home: Option<&'s str>,
+}
+
+// === impl Reach ===
+
+impl<'s> Reach<'s> {
+    /// Lists them.
+    pub fn of(set: &'s Committed) -> Self {
+        let folders: BTreeSet<&str> = set.files.iter().map(|file| file.path.folder()).collect();
+        let mut all = folders.iter().copied();
+        let home = all.next().map(|first| all.fold(first, common)).filter(|home| !home.is_empty());
+        Self { home: home.filter(|_| folders.len() > 1), folders }
+    }
+
+    /// Tells whether a folder is one of them.
+    pub fn has(&self, folder: &str) -> bool {
+        let is_inside = |home: &str| {
+            folder.strip_prefix(home).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.folders.contains(folder) || self.home.is_some_and(is_inside)
+    }
+}
+
+/// Returns the folder that both lie in.
+fn common<'s>(one: &'s str, other: &str) -> &'s str {
+    let same = one.split('/').zip(other.split('/')).take_while(|(a, b)| a == b).map(|(a, _)| a.len() + 1);
+    one.get(..same.sum::<usize>().saturating_sub(1)).unwrap_or_default()
 }
 
 /// Tells whether SOPS has encrypted an object: no text of it may change, or it can never be read again.
