@@ -57,6 +57,38 @@ fn values_that_are_made_in_a_way_that_is_not_followed_are_told() {
 }
 
 #[test]
+fn a_version_that_the_repository_does_not_have_is_told() {
+    let told = |path: &str, text: &str| {
+        let found = scanned(&[(path, text)]);
+        let skips = found.skipped.iter().map(|skip| (skip.reason, skip.detail.clone().unwrap_or_default()));
+        (told(&found), skips.collect::<Vec<_>>())
+    };
+    let helmfile = |version: &str| {
+        format!(
+            "repositories: [{{name: l5d, url: 'https://helm.linkerd.io/edge'}}]\nreleases:\n\
+             - {{name: b, chart: l5d/linkerd-crds, version: {version}}}\n"
+        )
+    };
+    let (pins, skips) = told("helmfile.yaml.gotmpl", &helmfile("{{ exec \"cat\" (list \"VERSION\") }}"));
+    assert_eq!(pins, [""; 0]);
+    assert_eq!(skips.len(), 1);
+    assert_eq!(skips[0].0, SkipReason::Helmfile);
+    assert!(skips[0].1.starts_with("the version of `linkerd-crds` is not followed: "), "{skips:?}");
+    let terraform = |version: &str| {
+        format!(
+            "resource \"helm_release\" \"crds\" {{\n  name = \"crds\"\n  repository = \"https://helm.linkerd.io/edge\"\n  \
+             chart = \"linkerd-crds\"\n  version = {version}\n}}\n"
+        )
+    };
+    let (pins, skips) = told("main.tf", &terraform("trimspace(data.local_file.v.content)"));
+    assert_eq!(pins, [""; 0]);
+    assert_eq!(skips.len(), 1);
+    assert_eq!(skips[0].0, SkipReason::Terraform);
+    assert!(skips[0].1.starts_with("the version of `linkerd-crds` is not followed: "), "{skips:?}");
+    assert_eq!(told("main.tf", &terraform("\"2026.8.2\"")).1, []);
+}
+
+#[test]
 fn what_a_mirror_of_linkerd_s_sources_is_fetched_at_is_told() {
     let application = |url: &str, path: &str| {
         format!(
@@ -86,7 +118,7 @@ fn a_file_that_helmfile_cannot_fill_is_named_and_the_rest_of_one_that_it_fills_i
     let found = |values: &str| scanned(&[("helmfile.yaml", helmfile), ("env.yaml.gotmpl", values)]);
     let failing = found("mesh: 2026.8.2\ntag: edge-26.8.2\n{{ exec \"./secrets.sh\" (list \"prod\") }}\n");
     let named: Vec<_> = failing.skipped.iter().map(|skip| (skip.path.as_str(), skip.reason)).collect();
-    assert_eq!(named, [("env.yaml.gotmpl", SkipReason::Helmfile)]);
+    assert_eq!(named, [("env.yaml.gotmpl", SkipReason::Helmfile), ("helmfile.yaml", SkipReason::Helmfile)]);
     let filled = found("mesh: 2026.8.2\ntag: edge-26.8.2\nfirst: {{ .Environment.Name }}\n");
     assert_eq!(filled.skipped, []);
     assert_eq!(

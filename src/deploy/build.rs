@@ -1,6 +1,7 @@
 //! What a deployer makes of a root.
 
 use super::{chart::ChartRelease, json_patch::Guard, note::Note, object::Object, value::Value};
+use crate::repo::RepoPath;
 
 /// What a kustomization or an Application comes to.
 #[derive(Clone, Debug, Default)]
@@ -9,6 +10,8 @@ pub struct Build {
     pub objects: Vec<Object>,
     /// The charts that kustomize would inflate, or Argo CD render.
     pub charts: Vec<ChartRelease>,
+    /// The files of objects that patches delete.
+    pub deleted: Vec<RepoPath>,
     /// What must move together with what it is compared with.
     pub guards: Vec<Guard>,
     /// What is said of objects that are not known here, those of a chart or of a remote base: parts of objects.

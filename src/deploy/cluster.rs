@@ -144,8 +144,11 @@ impl<'a> Cluster<'a> {
         }
         let all: Vec<&Object> = std::iter::once(found).chain(self.namesakes(found)).collect();
         let own: BTreeSet<&str> = asks.iter().flat_map(|path| path.folder().split('/')).collect();
-        let alike =
-            |object: &Object| object.file.folder().split('/').filter(|part| own.contains(part)).count();
+        let alike = |object: &Object| {
+            let paths = std::iter::once(&object.file).chain(&object.by);
+            let parts: BTreeSet<&str> = paths.flat_map(|path| path.folder().split('/')).collect();
+            parts.intersection(&own).count()
+        };
         let most = all.iter().map(|object| alike(object)).max();
         all.into_iter().filter(|object| Some(alike(object)) == most).collect()
     }

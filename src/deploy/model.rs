@@ -4,6 +4,7 @@
 //! objects and guards, each handed over once it is known. Roots that a build gives (a Kustomization of Flux, an
 //! Application) are built after it. Of a build nothing is kept but what other builds may refer to.
 
+mod covered;
 mod fact;
 mod gathered;
 mod kept;
@@ -147,6 +148,7 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
     while let left @ [_, ..] = &*queue.take(&mut last, &mut seen) {
         found.deployed.push(builder.left(left, Bound::Waves(WAVES)));
     }
+    found.shadowed.extend(builder.covered(queue.filled(), (&raw, &built), &from_builds));
     let all = in_cluster(&raw, &built, &from_builds);
     parts.extend(builder.hand_over_all(&built, &all, &mut found));
     let read = |read: &mut AsWritten<R>, file: &Written| {
@@ -438,15 +440,14 @@ impl<R: Default + Send> Builder<'_, R> {
         outer: &Cluster<'_>,
         gathered: &mut Gathered<R>,
     ) {
+        gathered.files.extend(build.deleted);
         for object in build.objects {
             gathered.files.insert(object.file.clone());
             kept.take(object, self.entries.mentions);
         }
-        let objects = std::mem::take(&mut kept.objects);
         let facts = &mut gathered.facts.facts;
         {
             let cluster = &Cluster::within(&kept.references, outer);
-            objects.iter().for_each(|object| (self.take)(facts, Fact::Object(object, cluster)));
             self.shadowed(&build.shadowed, cluster, &mut gathered.shadowed);
             for release in &build.charts {
                 let (deployer, object) = by.asks(release);

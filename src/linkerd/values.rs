@@ -12,7 +12,7 @@ pub const VALUES: &[Value] = &[
     edge(CONTROL_PLANE, "controllerImageVersion"),
     // Also sets the proxies of the control plane itself.
     edge(CONTROL_PLANE, "proxy.image.version"),
-    edge(CONTROL_PLANE, "debugContainer.image.version"),
+    Value { on_demand: true, ..edge(CONTROL_PLANE, "debugContainer.image.version") },
     // The policy controller moved into the controller image (L2 #14348).
     dead(CONTROL_PLANE, "policyController.image.version", ValueLine::Edge, "edge-25.8.3"),
     // proxy-init became a part of the proxy image (L2 #14577).
@@ -77,6 +77,8 @@ pub struct Value {
     pub line: ValueLine,
     /// The first release whose chart no longer reads the key.
     pub dead_since: Option<&'static str>,
+    /// Whether what it names runs only beside the pods that ask for it.
+    pub on_demand: bool,
 }
 
 /// What the version in a value counts.
@@ -109,15 +111,15 @@ pub fn values(chart: &str) -> impl Iterator<Item = &'static Value> {
 }
 
 const fn edge(chart: &'static str, path: &'static str) -> Value {
-    Value { chart, path, line: ValueLine::Edge, dead_since: None }
+    Value { chart, path, line: ValueLine::Edge, dead_since: None, on_demand: false }
 }
 
 const fn own(chart: &'static str, path: &'static str, part: &'static str) -> Value {
-    Value { chart, path, line: ValueLine::Own(part), dead_since: None }
+    Value { chart, path, line: ValueLine::Own(part), dead_since: None, on_demand: false }
 }
 
 const fn dead(chart: &'static str, path: &'static str, line: ValueLine, since: &'static str) -> Value {
-    Value { chart, path, line, dead_since: Some(since) }
+    Value { chart, path, line, dead_since: Some(since), on_demand: false }
 }
 
 #[cfg(test)]

@@ -4,11 +4,10 @@
 //! In: objects, patches, values. Out: data-plane pins. The injector reads them from a pod, so from a pod template, or
 //! from a namespace; anywhere else in an object they are listed as without effect.
 
-use super::{Pin, PinKind, Stage, found::Spec, version_text::Expects};
+use super::{PinKind, Stage, found::Spec, version_text::Expects};
 use crate::{
     deploy::{Scalar, Value},
     linkerd::{DEBUG_VERSION, PROXY_VERSION},
-    yaml::Step,
 };
 
 /// What the injector reads.
@@ -16,7 +15,7 @@ const KEYS: [&str; 2] = [PROXY_VERSION, DEBUG_VERSION];
 /// The same as Kyverno adds it where it is not there yet (Kyverno, "Add if not present anchor").
 const ADDED: [&str; 2] = ["+(config.linkerd.io/proxy-version)", "+(config.linkerd.io/debug-image-version)"];
 
-/// The spec of every pin of this shape.
+/// The spec of what says which proxy runs.
 pub(super) fn spec() -> Spec {
     Spec { stage: Stage::DataPlane, ..Spec::platform(PinKind::ProxyAnnotation, Expects::Edge) }
 }
@@ -26,14 +25,19 @@ pub(super) fn is_in(text: &str) -> bool {
     KEYS.iter().any(|key| text.contains(key))
 }
 
-/// Tells whether a text ends in the name of one.
-pub(super) fn ends(text: &str) -> bool {
-    KEYS.iter().any(|key| text.ends_with(key))
+/// Returns the name of the one that a text ends in.
+pub(super) fn ending(text: &str) -> Option<&'static str> {
+    KEYS.into_iter().find(|key| text.ends_with(key))
 }
 
 /// Returns the releases that a mapping of annotations names to the injector.
-pub(super) fn versions(annotations: &Value) -> impl Iterator<Item = &Scalar> {
-    KEYS.iter().chain(&ADDED).filter_map(|key| annotations.scalar(&[key]))
+pub(super) fn versions(annotations: &Value) -> impl Iterator<Item = (&Scalar, Spec)> {
+    KEYS.iter().chain(&ADDED).filter_map(|key| Some((annotations.scalar(&[key])?, of(key))))
+}
+
+/// The spec of an annotation. The debug container's image says nothing of the proxies.
+pub(super) fn of(key: &str) -> Spec {
+    Spec { on_demand: key.contains(DEBUG_VERSION), ..spec() }
 }
 
 /// Who reads an annotation.
@@ -53,7 +57,11 @@ pub(super) fn effect(kind: &str, path: &[&str]) -> Effect {
         "Namespace" => {
             return if path == ["metadata", "annotations"] { Effect::Namespace } else { Effect::None };
         }
-        "Pod" => path == ["metadata", "annotations"],
+        // Tekton hands them on to its pods ("Labels and Annotations").
+        "Pod" | "TaskRun" | "PipelineRun" | "Task" | "Pipeline" if path == ["metadata", "annotations"] => {
+            true
+        }
+        "Pod" => false,
         "Deployment" | "StatefulSet" | "DaemonSet" | "Job" | "ReplicaSet" | "ReplicationController" => {
             path == ["spec", "template", "metadata", "annotations"]
         }
@@ -92,17 +100,6 @@ pub(super) fn effect(kind: &str, path: &[&str]) -> Effect {
     if pod { Effect::Pod } else { Effect::None }
 }
 
-// === impl Pin ===
-
-impl Pin {
-    /// Tells whether an annotation fixes the debug container's image there, which says nothing of the proxies.
-    pub fn is_of_debugger(&self) -> bool {
-        let last = self.site.route.as_ref().and_then(|route| route.steps.last());
-        self.kind == PinKind::ProxyAnnotation
-            && matches!(last, Some(Step::Key(key)) if key.contains(DEBUG_VERSION))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,6 +110,8 @@ mod tests {
         assert_eq!(effect("Rollout", &template), Effect::Pod);
         assert_eq!(effect("Deployment", &["metadata", "annotations"]), Effect::None);
         assert_eq!(effect("Pod", &["metadata", "annotations"]), Effect::Pod);
+        assert_eq!(effect("TaskRun", &["metadata", "annotations"]), Effect::Pod);
+        assert_eq!(effect("Pod", &["spec", "annotations"]), Effect::None);
         assert_eq!(effect("CronJob", &template), Effect::None);
         assert_eq!(effect("Namespace", &["metadata", "annotations"]), Effect::Namespace);
         assert_eq!(effect("Service", &["metadata", "annotations"]), Effect::None);

@@ -5,17 +5,16 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    ops::Range,
     sync::Arc,
 };
 
 use super::{
-    Deployment, Form, Home, Line, Pin, PinKind, Reason, RenderedFile, Site, Stage,
-    lost::Lost,
+    Deployment, Form, Home, Pin, PinKind, Reason, RenderedFile, Site, Stage,
     place::Place,
+    under::{Given, Under},
     version_text::{Expects, Judged, VersionText, judge},
 };
-use crate::{deploy::Scalar, repo::RepoPath, yaml::Node};
+use crate::{repo::RepoPath, yaml::Node};
 
 /// What a shape says of a scalar.
 #[derive(Clone, Debug)]
@@ -38,6 +37,8 @@ pub(super) struct Spec {
     pub stays: Option<Reason>,
     /// Where the version of the chart stands whose value it is.
     pub under: Vec<Under>,
+    /// Whether it runs only beside the pods that ask for it.
+    pub on_demand: bool,
     /// What runs the image whose tag it is.
     pub run_by: RunBy,
 }
@@ -54,33 +55,6 @@ pub(super) enum RunBy {
     Other,
 }
 
-/// Bytes of a file.
-pub(super) type Span = (RepoPath, Range<usize>);
-
-/// Where the version of a chart stands that a value is given to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Under {
-    /// In a file of the tree.
-    Written(Span),
-    /// The same, of a chart for which another value is laid over this one: it counts where no chart reads it.
-    Covered(Span),
-    /// In part or wholly outside of it.
-    Elsewhere,
-    /// The same, as far as nobody in the tree applies it.
-    Supposed,
-    /// Wherever the chart is named that gets a file which nobody in the tree is known to read.
-    Unnamed,
-}
-
-impl Under {
-    /// Notes that another value is laid over the one that it is of.
-    pub(super) fn cover(&mut self) {
-        if let Self::Written(at) = self {
-            *self = Self::Covered(at.clone());
-        }
-    }
-}
-
 /// What was found so far.
 #[derive(Debug, Default)]
 pub(super) struct Found {
@@ -94,23 +68,8 @@ pub(super) struct Found {
     pub aliases_read: HashSet<(RepoPath, usize)>,
     /// For a pin whose anchor has aliases at places that fix a version, by file and byte: the bytes and lines of those.
     shared: HashMap<(RepoPath, usize), Vec<(usize, usize)>>,
-    /// For a value, by file and byte: where the versions of the charts stand that it is given to.
-    pub under: HashMap<(RepoPath, usize), Vec<Under>>,
-}
-
-/// Lists where a text was written.
-pub(super) fn spans(text: &Scalar) -> Vec<Span> {
-    text.origins().map(|at| (at.source.path.clone(), at.span.clone())).collect()
-}
-
-/// Says where the version of a chart stands, for its values.
-pub(super) fn under(version: Option<&Scalar>, is_supposed: bool) -> Vec<Under> {
-    let Some(version) = version else { return Vec::new() };
-    match version.unknown_to() {
-        Some(_) if is_supposed => vec![Under::Supposed],
-        Some(_) => vec![Under::Elsewhere],
-        None => spans(version).into_iter().map(Under::Written).collect(),
-    }
+    /// Where the versions of the charts stand that values are given to.
+    pub given: Given,
 }
 
 /// Keys whose value fixes some version, so that an alias there must be understood before its anchor moves.
@@ -131,6 +90,7 @@ impl Spec {
             home: None,
             stays: None,
             under: Vec::new(),
+            on_demand: false,
             run_by: RunBy::Unknown,
         }
     }
@@ -210,6 +170,7 @@ impl Found {
             mirror: spec.mirror.clone(),
             value: value.unwrap_or_default().to_owned(),
             form: text.form,
+            read_as: None,
             frame: None,
             version: text.version,
             stage: spec.stage,
@@ -231,9 +192,7 @@ impl Found {
         self.rendered.extend(other.rendered);
         self.aliases_read.extend(other.aliases_read);
         self.shared.extend(other.shared);
-        for (place, under) in other.under {
-            self.under.entry(place).or_default().extend(under);
-        }
+        self.given.append(other.given);
     }
 
     /// Returns the pins of a file.
@@ -241,8 +200,8 @@ impl Found {
         self.pins.iter().filter(move |pin| pin.path == *path)
     }
 
-    /// Returns the pins, each site once, ordered by path and position.
-    pub fn into_pins(mut self) -> (Vec<Pin>, Vec<Deployment>) {
+    /// Returns the pins, each site once, ordered by path and position; and what values are given to.
+    pub fn into_pins(mut self) -> (Vec<Pin>, Vec<Deployment>, Given) {
         if !self.shared.is_empty() {
             for pin in &mut self.pins {
                 let aliases = self.shared.get(&(pin.path.clone(), pin.site.span.start));
@@ -265,58 +224,10 @@ impl Found {
             }
             is_one
         });
-        self.hold_with_charts();
         self.pins.shrink_to_fit();
         self.deployments.sort_unstable();
         self.deployments.dedup();
-        (self.pins, self.deployments)
-    }
-
-    /// Values stay with a chart that stays, or of which the tree does not say when it moves: its images would run ahead of it.
-    fn hold_with_charts(&mut self) {
-        let lost = Lost::of(&self.pins);
-        let held = |pin: &Pin, under: &Under| {
-            let (path, span) = match under {
-                Under::Written(at) | Under::Covered(at) => at,
-                Under::Unnamed => return lost.near(pin).map(|line| (Reason::ChartStays, Some(line))),
-                Under::Elsewhere | Under::Supposed => return Some((Reason::ChartStays, None)),
-            };
-            let order = |pin: &Pin| pin.path.cmp(path).then_with(|| pin.site.span.end.cmp(&span.start));
-            let pin = self.pins.get(self.pins.partition_point(|pin| order(pin).is_le()))?;
-            let is_it = pin.path == *path && pin.site.span.start < span.end;
-            let reason = pin.stays.filter(|_| is_it)?.of_values()?;
-            Some((reason, Some((pin.path.clone(), pin.site.line))))
-        };
-        let mut off = Vec::new();
-        let mut found: Vec<(usize, (Reason, Option<Line>))> = Vec::new();
-        for (n, pin) in self.pins.iter().enumerate().filter(|(_, pin)| pin.stays.is_none()) {
-            let Some(all) = self.under.get(&(pin.path.clone(), pin.site.span.start)) else { continue };
-            let weak = |at: &&Under| matches!(at, Under::Supposed | Under::Covered(_));
-            let is_known = !all.iter().all(|at| weak(&at));
-            let under = || all.iter().filter(|at| !is_known || !weak(at));
-            // What no chart reads is left where none of them moves.
-            let is_unread = !all.is_empty() && all.iter().all(|at| matches!(at, Under::Covered(_)));
-            if is_unread && under().any(|at| held(pin, at).is_none()) {
-                off.push(n);
-            } else {
-                found.extend(
-                    under()
-                        .filter_map(|at| held(pin, at))
-                        .max_by_key(|(_, line)| line.is_some())
-                        .map(|why| (n, why)),
-                );
-            }
-        }
-        for n in off {
-            if let Some(pin) = self.pins.get_mut(n) {
-                pin.is_off = true;
-            }
-        }
-        for (n, (reason, line)) in found {
-            if let Some(pin) = self.pins.get_mut(n) {
-                (pin.stays, pin.kept_by) = (Some(reason), line);
-            }
-        }
+        (self.pins, self.deployments, self.given)
     }
 
     fn stays(&self, place: Place<'_>, node: Node<'_>, spec: &Spec, text: &VersionText) -> Option<Reason> {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::{
     Form, Pin, PinKind, Reason, SkipReason, Skipped, hold,
-    marker::{SIGNS, TextFile, comment_sign, hold_in, is_hold_line, lone_marker},
+    marker::{SIGNS, TextFile, bare, comment_sign, hold_in, is_hold_line, lone_marker},
     version_text::tokens,
 };
 use crate::repo::RepoPath;
@@ -113,7 +113,7 @@ fn held(text: &str) -> Vec<(usize, usize)> {
         return Vec::new();
     }
     let lines: Vec<&str> = text.lines().collect();
-    let is_comment = |line: &str| SIGNS.iter().any(|sign| line.trim().starts_with(sign));
+    let is_comment = |line: &str| SIGNS.iter().any(|sign| bare(line).starts_with(sign));
     let mut found = Vec::new();
     for (at, line) in lines.iter().enumerate().filter(|(_, line)| line.contains("uplinker:")) {
         if is_hold_line(line) {

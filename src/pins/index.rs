@@ -260,10 +260,15 @@ fn flux_root(name: &str, (path, line, namespace): At, spec: Node<'_>) -> Root {
 }
 
 fn argo_roots(name: &str, at: At, spec: Node<'_>) -> Vec<Root> {
-    let of_folder = |source: &Node<'_>| source.text(&["chart"]).is_none_or(str::is_empty);
-    let sources = argo_sources(spec).into_iter().filter(of_folder);
-    let folders = sources.filter_map(|s| Some((s.text(&["path"])?, s)));
+    let folders = argo_sources(spec).into_iter().filter_map(|source| Some((folder_of(source)?, source)));
     folders.map(|of| argo_root(name, at.clone(), spec, of)).collect()
+}
+
+/// Returns the folder of a repository that a source names; a registry's artifact has its own.
+fn folder_of<'n>(source: Node<'n>) -> Option<&'n str> {
+    let of_chart = source.text(&["chart"]).is_some_and(|chart| !chart.is_empty());
+    let of_registry = source.text(&["repoURL"]).is_some_and(|url| url.starts_with("oci://"));
+    source.text(&["path"]).filter(|_| !of_chart && !of_registry)
 }
 
 /// Of a path that is a template, the folders that a generator lists are known: as far as they have no wildcard.
@@ -274,7 +279,7 @@ fn argo_set_roots(name: &str, at: At, spec: Node<'_>) -> Vec<Root> {
     let listed =
         || directories().filter_map(|d| Some(d.text(&["path"])?.split('*').next().unwrap_or_default()));
     let sources = argo_sources(template);
-    let folders = sources.iter().filter_map(|s| Some((s.text(&["path"])?, *s)));
+    let folders = sources.iter().filter_map(|source| Some((folder_of(*source)?, *source)));
     let folders = folders.flat_map(|(path, source)| match path.contains("{{") {
         true => listed().map(|folder| (folder, source)).collect::<Vec<_>>(),
         false => vec![(path, source)],

@@ -50,7 +50,7 @@ pub(super) fn name(
 
 fn mark(pin: &Pin) -> Mark {
     // A tag is that of an image, whatever it is written in.
-    let of_release = pin.form != Form::Edge
+    let of_release = pin.readers().any(|reader| reader.form != Form::Edge)
         && !matches!(
             pin.kind,
             PinKind::ChartLock
@@ -63,6 +63,8 @@ fn mark(pin: &Pin) -> Mark {
     let role = match () {
         () if pin.stage == Stage::DataPlane || pin.kind == PinKind::Other => Role::Other,
         () if pin.stays == Some(Reason::NoEffect) => Role::Other,
+        // Of a part of its own it says nothing.
+        () if pin.stays == Some(Reason::OwnVersion) => Role::Platform,
         () if of_release && pin.charts().any(linkerd::is_control_plane) => Role::ControlPlane,
         () => Role::Platform,
     };

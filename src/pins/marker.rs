@@ -89,6 +89,7 @@ pub(super) fn text_pin(
         chart: None,
         mirror: None,
         form,
+        read_as: None,
         frame: None,
         version,
         stage: Stage::Platform,
@@ -173,8 +174,14 @@ pub(super) fn hold_in(comment: &str) -> bool {
 }
 
 pub(super) fn is_hold_line(line: &str) -> bool {
-    let line = line.trim();
+    let line = bare(line);
     SIGNS.iter().any(|sign| line.strip_prefix(sign).is_some_and(hold::holds))
+}
+
+/// Takes from a line what encloses a comment of a template: `{{- /* .. */}}`.
+pub(super) fn bare(line: &str) -> &str {
+    let line = line.trim();
+    line.strip_prefix("{{").map_or(line, |inside| inside.trim_start_matches('-').trim_start())
 }
 
 #[cfg(test)]

@@ -19,8 +19,8 @@ mod index;
 mod installed;
 mod key;
 mod layout;
-mod lost;
 mod marker;
+mod nearest;
 mod object;
 mod origin;
 mod other;
@@ -33,6 +33,7 @@ mod run;
 mod screen;
 mod screened;
 mod siblings;
+mod under;
 mod unknown;
 mod version_text;
 
@@ -140,6 +141,8 @@ pub struct Pin {
     pub value: String,
     /// How the text names a release.
     pub form: Form,
+    /// How what it is named after reads it, where that is otherwise: a chart's version may be made of an image's tag.
+    pub read_as: Option<Form>,
     /// What its readers put around the text; the whole names the release then.
     pub frame: Option<Frame>,
     /// The release that it names; `None` for a digest, a range, or a scheme that only the index knows.
@@ -149,7 +152,7 @@ pub struct Pin {
     /// Whether it is in a pod template that asks for restarts.
     pub restarts: bool,
     /// Whether nothing deploys it as things stand, so that it moves with the others and asks nothing of a release: what is
-    /// switched off, a default that all who read it override.
+    /// switched off, a default that all who read it override, what runs where a pod asks for it alone.
     pub is_off: bool,
     /// Why it never moves, whatever the release; `None` for a pin that may move.
     pub stays: Option<Reason>,

@@ -73,7 +73,7 @@ impl Pin {
 
     fn reader(&self) -> Reader {
         let (chart, mirror, places) = (self.chart.clone(), self.mirror.clone(), self.read_at.clone());
-        Reader { chart, mirror, form: self.form, stage: self.stage, places }
+        Reader { chart, mirror, form: self.read_as.unwrap_or(self.form), stage: self.stage, places }
     }
 
     /// A mark on a line is a person's word, whatever reads the line.

@@ -162,7 +162,7 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     inventory.facts.rendered = std::mem::take(&mut found.rendered);
     inventory.facts.rendered.retain(|file| !options.ignore.is_match(file.path.as_str()));
     inventory.facts.rendered.sort();
-    let (mut pins, deployments) = found.into_pins();
+    let (mut pins, deployments, given) = found.into_pins();
     inventory.facts.deployments = deployments;
     inventory.facts.generators = generators(&context, &scripts, &pins);
     for pin in pins.iter_mut().filter(|pin| is_put_by(&pin.path)) {
@@ -173,6 +173,7 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     if options.installations {
         beyond.take(&installed::name(&context, applied, &charted.made, &mut pins, &mut inventory.facts));
     }
+    given.hold(&mut pins);
     inventory.skipped.extend(beyond.skipped());
     inventory.skipped.extend(comments.idle(&pins));
     let appliers = appliers(&context, &pins, &inventory.facts);

@@ -121,6 +121,7 @@ fn pins(inventory: &Inventory, target: &Target, hash: &mut Sha) {
             mirror,
             value,
             form,
+            read_as,
             frame,
             version,
             stage,
@@ -136,7 +137,7 @@ fn pins(inventory: &Inventory, target: &Target, hash: &mut Sha) {
         } = pin;
         let Site { span: _, line, column, document, route } = site;
         (path, line, column, document, route, kind).hash(hash);
-        (chart, mirror, value, form, frame, version, stage, stays).hash(hash);
+        (chart, mirror, value, form, read_as, frame, version, stage, stays).hash(hash);
         (restarts, is_off, kept_by, read_at, also).hash(hash);
         (installations, target.has(pin)).hash(hash);
     }

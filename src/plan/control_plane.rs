@@ -211,7 +211,11 @@ pub fn untold_control_plane(inventory: &Inventory, target: &Target) -> Option<St
             Some(Reason::Digest) => pin.kind != PinKind::HelmValues,
             _ => false,
         };
-        floats && pin.chart.as_deref() == Some(CHART) && target.whole_has(pin) && edge_of(pin).is_none()
+        floats
+            && !pin.is_off
+            && pin.chart.as_deref() == Some(CHART)
+            && target.whole_has(pin)
+            && edge_of(pin).is_none()
     };
     let pin = inventory.pins().filter(is_untold).find(|pin| !is_locked(pin))?;
     let place = format!("{}:{}", pin.path, pin.site.line);
@@ -240,6 +244,7 @@ fn sum(versions: &[EdgeVersion]) -> Option<ControlPlane> {
 fn goes_its_own_way(pin: &Pin) -> bool {
     let reasons = [Reason::Channel, Reason::Digest, Reason::RetiredChart, Reason::Range];
     pin.kind != PinKind::HelmValues
+        && !pin.is_off
         && pin.stays.is_some_and(|reason| reasons.contains(&reason))
         && pin.charts().any(is_control_plane)
 }
@@ -282,6 +287,15 @@ fn last_key(route: &Route) -> Option<&str> {
 mod tests {
     use super::*;
     use crate::plan::testing::{Build, edge, target};
+
+    #[test]
+    fn a_chart_s_version_that_is_made_of_an_image_s_tag_says_what_runs() {
+        let tag = |b: Build| b.value("set.yaml", CHART, "proxy.image.version", "edge-26.8.2");
+        let as_chart = |pin: &mut Pin| pin.read_as = Some(Form::Chart);
+        let of = |b: Build| control_plane(&b.inventory(), &Target::default_all(), None);
+        assert_eq!(of(tag(Build::default())), ControlPlane::Unknown);
+        assert_eq!(of(tag(Build::default()).with(as_chart)), ControlPlane::Known(edge("edge-26.8.2")));
+    }
 
     #[test]
     fn all_pins_that_agree_are_known_and_others_are_mixed() {

@@ -19,7 +19,7 @@ pub fn edge_of(pin: &Pin) -> Option<EdgeVersion> {
 }
 
 /// Returns the release that a pin stands at where something deploys it.
-pub(super) fn deployed_at(pin: &Pin) -> Option<EdgeVersion> {
+pub fn deployed_at(pin: &Pin) -> Option<EdgeVersion> {
     edge_of(pin).filter(|_| !pin.is_off)
 }
 

@@ -71,6 +71,7 @@ impl Build {
             mirror,
             value,
             form,
+            read_as: None,
             frame,
             version,
             stage,

@@ -140,12 +140,14 @@ pub enum RowReason {
     Outside(Outside),
 }
 
-/// The reason of a pin that no target has.
+/// The reason of a pin that nothing is proposed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outside {
     /// No target's `paths` name its file.
     NoTarget,
+    /// Its stage proposes nothing now; the stage's decision says why.
+    NotProposed,
 }
 
 /// The catalog, newest first.

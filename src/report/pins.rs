@@ -53,7 +53,11 @@ impl PinsReport {
                     None,
                     pin.stays.map(RowReason::Stays).or(Some(RowReason::Outside(Outside::NoTarget))),
                 ),
-                (Some(_), None | Some(None)) => (pin.stays.is_none(), None, pin.stays.map(RowReason::Stays)),
+                (Some(_), None) => (pin.stays.is_none(), None, pin.stays.map(RowReason::Stays)),
+                (Some(_), Some(None)) => {
+                    let reason = pin.stays.map_or(RowReason::Outside(Outside::NotProposed), RowReason::Stays);
+                    (false, None, Some(reason))
+                }
                 (Some(_), Some(Some(judged))) => {
                     let new = match judged.becomes() {
                         Some(NewText::Fixed(text) | NewText::Rendered(text)) => Some(text.clone()),

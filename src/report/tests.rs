@@ -33,6 +33,7 @@ fn pin(file: &str, line: usize, kind: PinKind, value: &str) -> Pin {
         mirror: None,
         value: value.to_owned(),
         form: Form::Chart,
+        read_as: None,
         frame: None,
         version: EdgeVersion::from_chart(value),
         stage: Stage::Platform,

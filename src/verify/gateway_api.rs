@@ -5,7 +5,10 @@
 //! not known.
 
 use super::{CheckId, Checked, Finding, PRINTED, Place, Verification};
-use crate::{linkerd::GatewayApi, pins::Stage};
+use crate::{
+    linkerd::{CRDS, GatewayApi, is_control_plane},
+    pins::{Reader, Stage},
+};
 
 pub(super) const ID: CheckId = CheckId::GatewayApi;
 
@@ -27,7 +30,10 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
 }
 
 fn findings(input: &Verification<'_>) -> Option<Vec<Finding>> {
-    let (from, to) = (*input.plan.from.first()?, input.plan.to);
+    // The control plane serves these; definitions alone may bring them.
+    let plane = |reader: &Reader| reader.chart.as_deref().is_none_or(is_control_plane);
+    let crds = |reader: &Reader| reader.chart.as_deref() == Some(CRDS);
+    let (from, to) = (input.oldest(plane).or_else(|| input.oldest(crds))?, input.plan.to);
     let known = &input.catalog.knowledge;
     let new = known.gateway_api_of(to)?;
     let old = known.gateway_api_of(from);
@@ -109,7 +115,10 @@ fn is_inside(version: &str, range: &GatewayApi) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verify::{Severity::*, testing::*};
+    use crate::{
+        plan::testing::Build,
+        verify::{Severity::*, testing::*},
+    };
 
     fn from(chart: &'static str) -> Vec<Finding> {
         Case::default().pins(|b| b.chart("a.yaml", "linkerd-crds", chart)).check(ID)
@@ -153,12 +162,29 @@ mod tests {
     fn a_chart_that_brings_an_old_version_is_named() {
         let crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: r\n  \
                    annotations: {gateway.networking.k8s.io/bundle-version: v1.1.1}\n";
-        let case =
-            Case::default().pins(|b| b.chart("mesh.yaml", "linkerd-viz", "2026.1.1")).rendering("", crd);
+        let charts = |b: Build| {
+            let viz = b.chart("mesh.yaml", "linkerd-viz", "2026.1.1");
+            viz.chart("cp.yaml", "linkerd-control-plane", "2026.1.1")
+        };
+        let case = Case::default().pins(charts).rendering("", crd);
         let found = case.check(ID);
         assert_eq!(severities(&found), [Warn]);
         assert!(found[0].reason.ends_with("and linkerd-viz 2026.8.3 brings 1.1.1"), "{found:?}");
         assert!(found[0].hint.as_ref().unwrap().contains("`installGatewayAPI: false`"));
+    }
+
+    #[test]
+    fn it_is_the_control_plane_that_serves_them() {
+        let both = |plane: &'static str| {
+            let pins = move |b: Build| {
+                let plane = b.chart("cp.yaml", "linkerd-control-plane", plane);
+                plane.chart("crds.yaml", "linkerd-crds", "2026.1.1")
+            };
+            Case::default().pins(pins).check(ID)
+        };
+        assert_eq!((severities(&both("2026.8.2")), severities(&both("2026.1.1"))), (vec![], vec![Warn]));
+        let viz = Case::default().pins(|b| b.chart("viz.yaml", "linkerd-viz", "2026.1.1"));
+        assert_eq!(viz.check(ID), []);
     }
 
     #[test]

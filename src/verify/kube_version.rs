@@ -10,7 +10,7 @@ use semver::Version;
 use super::{CheckId, Checked, Finding, Verification, count};
 use crate::{
     linkerd::EdgeVersion,
-    pins::{Form, Pin, Stage},
+    pins::{Form, Pin, Reader, Stage},
     plan::Constraint,
 };
 
@@ -73,16 +73,20 @@ fn placed(input: &Verification<'_>, finding: Finding, charts: &[&str]) -> Findin
 }
 
 fn asks_for_more(input: &Verification<'_>, charts: &BTreeSet<&str>) -> Option<Finding> {
-    let (from, to) = (*input.plan.from.first()?, input.plan.to);
+    let to = input.plan.to;
     let differing = |chart: &&str| {
+        let installs = |reader: &Reader| {
+            reader.chart.as_deref() == Some(*chart) && matches!(reader.form, Form::Chart | Form::Rendered)
+        };
+        let from = input.oldest(installs)?;
         let (old, new) = (range(input, chart, from)?, range(input, chart, to)?);
         let more = match (Constraint::parse(&old), Constraint::parse(&new)) {
             (Ok(old), Ok(new)) => narrows(&old, &new),
             _ => old != new,
         };
-        more.then_some((old, new))
+        more.then_some((from, old, new))
     };
-    let (chart, (old, new)) = charts.iter().find_map(|chart| Some((*chart, differing(chart)?)))?;
+    let (chart, (from, old, new)) = charts.iter().find_map(|chart| Some((*chart, differing(chart)?)))?;
     let reason = format!("{to} needs Kubernetes {new}; {from} needed {old}");
     let hint =
         "check the cluster's version, or set `kubernetes` of the target so that this is checked for you";
@@ -105,7 +109,10 @@ fn range(input: &Verification<'_>, chart: &str, version: EdgeVersion) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verify::{Severity::*, testing::*};
+    use crate::{
+        plan::testing::Build,
+        verify::{Severity::*, testing::*},
+    };
 
     fn case() -> Case {
         Case::default().pins(|b| b.chart("a.yaml", "linkerd-crds", "2026.8.2"))
@@ -150,6 +157,20 @@ mod tests {
         let found = from_old.check(ID);
         assert_eq!(severities(&found), [Warn], "edge-26.5.1 raised it: {found:?}");
         assert!(found[0].reason.contains("edge-26.4.1 needed >=1.23"), "{found:?}");
+    }
+
+    #[test]
+    fn what_a_chart_asked_for_before_is_said_by_its_own_version() {
+        let charts = |b: Build| {
+            let plane = b.chart("cp.yaml", "linkerd-control-plane", "2026.8.2");
+            let tag = plane.value("cp.yaml", "linkerd-control-plane", "linkerdVersion", "edge-26.4.1");
+            tag.chart("cni.yaml", "linkerd2-cni", "2026.8.2")
+        };
+        assert_eq!(Case::default().pins(charts).check(ID), [], "a tag asks for nothing");
+        let one = Case::default().pins(|b| charts(b).chart("viz.yaml", "linkerd-viz", "2026.4.1")).check(ID);
+        assert_eq!(severities(&one), [Warn]);
+        assert!(one[0].reason.contains("edge-26.4.1 needed"), "{one:?}");
+        assert_eq!(one[0].place.as_ref().unwrap().path.as_str(), "viz.yaml");
     }
 
     #[test]

@@ -55,8 +55,8 @@ use serde::Serialize;
 
 use crate::{
     linkerd::EdgeVersion,
-    pins::{Inventory, Pin, Reason},
-    plan::{ControlPlane, NewText, Options, Plan, Target, control_plane},
+    pins::{Inventory, Pin, Reader, Reason},
+    plan::{ControlPlane, NewText, Options, Plan, Target, control_plane, deployed_at},
     release::Catalog,
     render::Renderings,
     repo::{ChangeSet, RepoPath, Tree},
@@ -64,6 +64,7 @@ use crate::{
 
 pub use check_id::CheckId;
 pub use clock::{Clock, Stretch};
+pub use skew::proxies;
 
 /// The largest file that is read where a check looks through the whole tree for what programs print: a bundle of definitions.
 const PRINTED: u64 = 8 << 20;
@@ -255,6 +256,12 @@ impl<'a> Verification<'a> {
     /// Returns the pins of the plan's stage that stay, each with its reason.
     fn staying(&self) -> impl Iterator<Item = (&'a Pin, Reason)> + use<'a> {
         self.plan.staying()
+    }
+
+    /// Returns the oldest release that is deployed of what moves, as far as something reads it that is asked for.
+    fn oldest(&self, is_asked: impl Fn(&Reader) -> bool) -> Option<EdgeVersion> {
+        let pins = self.moving().map(|(pin, _)| pin);
+        pins.filter(|pin| pin.readers().any(|reader| is_asked(&reader))).filter_map(deployed_at).min()
     }
 
     /// Returns the inventory after the change: as scanned, else as the plan says it.

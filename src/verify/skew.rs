@@ -15,7 +15,7 @@ use super::{CheckId, Checked, Finding, Severity, Verification, count};
 use crate::{
     linkerd::{CONTROL_PLANE, EdgeVersion, Knowledge},
     pins::{Inventory, Pin, PinKind, Reason, Stage},
-    plan::{ControlPlane, ControlPlanes, Target, edge_of},
+    plan::{ControlPlane, ControlPlanes, Target, deployed_at},
     release::{Guidance, Release},
     repo::RepoPath,
 };
@@ -195,7 +195,7 @@ pub(super) fn faults_of<'p, 'i>(
 }
 
 /// Returns the proxy pins of a target that mean something, with their releases.
-pub(super) fn proxies<'p, 'i>(
+pub fn proxies<'p, 'i>(
     inventory: &'p Inventory,
     target: &'i Target,
 ) -> impl Iterator<Item = (&'p Pin, EdgeVersion)> + use<'p, 'i> {
@@ -210,8 +210,7 @@ fn told<'p>(pins: impl Iterator<Item = &'p Pin>) -> impl Iterator<Item = (&'p Pi
     let other = |pin: &Pin| {
         pin.kind == PinKind::Image && matches!(pin.stays, Some(Reason::NotFollowed | Reason::RetiredChart))
     };
-    pins.filter(move |p| !unmeshed(p) && !other(p) && !p.is_of_debugger())
-        .filter_map(|p| Some((p, edge_of(p)?)))
+    pins.filter(move |p| !unmeshed(p) && !other(p)).filter_map(|p| Some((p, deployed_at(p)?)))
 }
 
 /// Tells whether proxies are more than one milestone behind a control plane.
@@ -253,10 +252,8 @@ pub(super) fn finding(plane: ControlPlane, fault: Fault<'_>, pin: &Pin, severity
 mod tests {
     use super::*;
     use crate::{
-        linkerd::DEBUG_VERSION,
         plan::testing::Build,
         verify::{Severity::*, testing::*},
-        yaml::{Route, Step},
     };
 
     const CP: &str = "linkerd-control-plane";
@@ -280,9 +277,8 @@ mod tests {
 
     #[test]
     fn the_tag_of_a_debug_container_is_no_proxy() {
-        let steps = vec![Step::Key(DEBUG_VERSION.to_owned())];
-        let at = |pin: &mut Pin| pin.site.route = Some(Route { document: 0, steps: steps.clone() });
-        let debug = |b: Build| b.chart("cp.yaml", CP, "2026.6.2").proxy("ns.yaml", "edge-25.4.4").with(at);
+        let off = |pin: &mut Pin| pin.is_off = true;
+        let debug = |b: Build| b.chart("cp.yaml", CP, "2026.6.2").proxy("ns.yaml", "edge-25.4.4").with(off);
         assert_eq!(Case::default().pins(debug).check(ID), []);
     }
 

@@ -55,12 +55,14 @@ fn copy<'a>(
     let mut inside = entries.get(first..)?.iter().take_while(|entry| entry.path.as_str().starts_with(&home));
     let is_other = |entry: &&Entry| {
         let rest = entry.path.as_str().strip_prefix(&home).and_then(|rest| rest.strip_prefix(chart));
+        // Helm takes it whatever its version is: the old schemes count their own.
         let packed = |rest: &str| {
-            EdgeVersion::from_chart(rest.strip_prefix('-').and_then(|rest| rest.strip_suffix(".tgz"))?)
+            let version = rest.strip_prefix('-').and_then(|rest| rest.strip_suffix(".tgz"))?;
+            semver::Version::parse(version).ok().map(|_| EdgeVersion::from_chart(version))
         };
         rest.is_some_and(|rest| match rest {
             rest if rest.strip_prefix('/') == Some(UNPACKED) => unpacked(input, entry) != Some(input.plan.to),
-            rest => packed(rest).is_some_and(|release| release != input.plan.to),
+            rest => packed(rest).is_some_and(|release| release != Some(input.plan.to)),
         })
     };
     inside.find(is_other).map(|entry| (&entry.path, folder, chart))
@@ -90,7 +92,8 @@ mod tests {
 
     #[test]
     fn a_committed_copy_of_a_dependency_blocks_once() {
-        for copy in ["mesh/charts/linkerd-crds/Chart.yaml", "mesh/charts/linkerd-crds-2026.8.2.tgz"] {
+        let package = |version: &str| format!("mesh/charts/linkerd-crds-{version}.tgz");
+        for copy in ["mesh/charts/linkerd-crds/Chart.yaml", &package("2026.8.2"), &package("30.12.11")] {
             let found = beside(&[copy, "mesh/charts/linkerd-crds/values.yaml"]);
             assert_eq!(severities(&found), [Block], "{copy}");
             assert_eq!(found[0].place.as_ref().unwrap().path.as_str(), copy);

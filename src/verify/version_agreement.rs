@@ -109,7 +109,7 @@ fn left_behind(input: &Verification<'_>, pin: &Pin, reason: Reason) -> Option<Fi
             found(Severity::Warn, format!("`{value}` is fixed by a digest and stays, whatever release it is"))
                 .hint(format!("set the digest of {to} by hand, or remove it"))
         }
-        Reason::Range if pin.form != Form::LockDigest => in_range(pin, to),
+        Reason::Range if pin.form != Form::LockDigest && !pin.is_off => in_range(pin, to),
         Reason::ManagedByFlux => {
             let text = match &pin.kept_by {
                 Some(line) => format!(
@@ -134,7 +134,7 @@ fn left_behind(input: &Verification<'_>, pin: &Pin, reason: Reason) -> Option<Fi
             .hint("make this manifest again with `linkerd inject --manual`"),
         Reason::RetiredChart if pin.is_of(OLD_CONTROL_PLANE) => found(
             Severity::Block,
-            format!("`{value}` stays, and the CRDs of {to} would be beside it: {}", retired(pin)),
+            format!("`{value}` stays, and charts of {to} would be beside it: {}", retired(pin)),
         )
         .hint("move the control plane to linkerd-crds and linkerd-control-plane by hand first, or make it a target"),
         Reason::RetiredChart if pin.form != Form::LockDigest => {

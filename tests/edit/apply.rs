@@ -59,6 +59,7 @@ fn pin(tree: &Files, file: &str, value: &str, nth: usize) -> Pin {
         mirror: None,
         value: value.to_owned(),
         form: Form::Chart,
+        read_as: None,
         frame: None,
         version: None,
         stage: Stage::Platform,

@@ -225,20 +225,37 @@ fn key_of(path: &str) -> Option<(String, char, &str)> {
 /// Returns what a HelmRelease has its values and its chart's version from, where it is in the tree.
 pub fn value_sources<'c>(release: &Object, cluster: &Cluster<'c>) -> Vec<&'c Object> {
     let Some(spec) = release.value.get("spec") else { return Vec::new() };
-    let own = release.namespace().and_then(Scalar::known);
     let maps = spec.list_at("valuesFrom").iter().map(|from| ("", from));
     let chart = spec.get("chartRef").map(|chart| (super::SOURCES, chart));
-    let find = |(group, from): (&str, &Value)| {
-        let said = from.text(&["namespace"]).filter(|_| group == super::SOURCES);
-        cluster.find(Reference {
-            group,
-            kind: &from.text(&["kind"])?,
-            name: &from.text(&["name"])?,
-            namespace: said.as_deref().or(own.as_deref()),
-            from: &release.file,
-        })
-    };
-    maps.chain(chart).filter_map(find).collect()
+    maps.chain(chart).filter_map(|(group, from)| value_source(release, group, from, cluster)).collect()
+}
+
+/// Returns those of its values that a HelmRelease goes on without.
+pub fn optional_sources<'c>(release: &Object, cluster: &Cluster<'c>) -> Vec<&'c Object> {
+    let from = release.value.get("spec").map_or(&[][..], |spec| spec.list_at("valuesFrom"));
+    let optional = from.iter().filter(|from| is_optional(from));
+    optional.filter_map(|from| value_source(release, "", from, cluster)).collect()
+}
+
+fn value_source<'c>(
+    release: &Object,
+    group: &str,
+    from: &Value,
+    cluster: &Cluster<'c>,
+) -> Option<&'c Object> {
+    let own = release.namespace().and_then(Scalar::known);
+    let said = from.text(&["namespace"]).filter(|_| group == super::SOURCES);
+    cluster.find(Reference {
+        group,
+        kind: &from.text(&["kind"])?,
+        name: &from.text(&["name"])?,
+        namespace: said.as_deref().or(own.as_deref()),
+        from: &release.file,
+    })
+}
+
+fn is_optional(from: &Value) -> bool {
+    from.text(&["optional"]).is_some_and(|text| text == "true")
 }
 
 /// Reads one entry of `valuesFrom`; `None` where Flux goes on without it.
@@ -254,8 +271,8 @@ fn referenced(
     let named = from.scalar(&["valuesKey"]).filter(|key| !key.text().is_empty());
     let key = named.map_or("values.yaml".into(), Scalar::text);
     let target = from.scalar(&["targetPath"]).filter(|t| !t.text().is_empty());
-    let is = |key| from.text(&[key]).is_some_and(|text| text == "true");
-    let optional = is("optional");
+    let is_literal = from.text(&["literal"]).is_some_and(|text| text == "true");
+    let optional = is_optional(from);
     let namespace = object.namespace().and_then(Scalar::known);
     let space = namespace.as_ref().map(|n| format!("{n}/")).unwrap_or_default();
     let what = format!("{kind} {space}{name}, key {key}");
@@ -265,7 +282,7 @@ fn referenced(
     let layer = |text: &Scalar| match target {
         Some(target) => {
             let text = text.via(Via::Values).read_by(named.unwrap_or(target));
-            Layer::Set(single(target, &text, is("literal")))
+            Layer::Set(single(target, &text, is_literal))
         }
         None => Layer::text(text, files, &what),
     };

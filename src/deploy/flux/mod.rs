@@ -15,8 +15,8 @@ pub mod substitute;
 mod tests;
 
 pub use helm_release::{
-    chart_source, depends_on, helm_release, is_of_tree, laid_over, part, post_rendered, unapplied,
-    value_sources,
+    chart_source, depends_on, helm_release, is_of_tree, laid_over, optional_sources, part, post_rendered,
+    unapplied, value_sources,
 };
 pub use kustomization::{concerns, flux_instance, instance_concerns, kustomization};
 pub use resource_set::{input_providers, resource_set};

@@ -12,6 +12,7 @@ use crate::{
         chart::{ChartRelease, Repository},
         cluster::Cluster,
         files::Files,
+        flux,
         json_patch::Guard,
         kinds::is_root,
         object::{Labels, Object},
@@ -55,6 +56,8 @@ struct Reach {
     exact: BTreeSet<usize>,
     /// Files with places that it reads, by position.
     near: BTreeSet<usize>,
+    /// Places of which something is in it if its cluster has them, which another root deploys.
+    maybe: BTreeSet<usize>,
     /// Whether it deploys a control plane.
     plane: bool,
     /// The labels of what leads to it.
@@ -133,7 +136,7 @@ pub(super) fn lots(
         let reads = |(_, reach): &&mut (Lot, Reach)| reach.exact.intersection(both).next().is_some();
         found.iter_mut().filter(reads).for_each(|(_, reach)| reach.exact.extend(both));
     }
-    // A file that is read whole tells less than a scalar that is.
+    // A file that is read whole tells less than a scalar that is, and so does what need not be there.
     let exact: BTreeSet<usize> = found.iter().flat_map(|(_, reach)| &reach.exact).copied().collect();
     let is_near = |mark: &usize| !exact.contains(mark);
     let left: Vec<Vec<usize>> =
@@ -141,7 +144,8 @@ pub(super) fn lots(
     let mut lots: Vec<Lot> = Vec::new();
     for (lot, reach) in found {
         let near = reach.near.iter().filter_map(|file| left.get(*file)).flatten();
-        let marks = reach.exact.iter().chain(near).copied().collect();
+        let maybe = reach.maybe.iter().filter(|mark| is_near(mark));
+        let marks = reach.exact.iter().chain(near).chain(maybe).copied().collect();
         lots.push(Lot { marks, ..lot });
     }
     let mut read: BTreeSet<usize> = lots.iter().flat_map(|lot| &lot.marks).copied().collect();
@@ -168,9 +172,8 @@ fn remote(
     read: &BTreeSet<usize>,
 ) -> Vec<Lot> {
     let outer = Cluster::new(loose);
-    let releases = loose.iter().filter(|object| object.value.path(&["spec", "kubeConfig"]).is_some());
     let mut found = Vec::new();
-    for object in releases {
+    for object in loose.iter().filter(|object| is_remote(object)) {
         let kept = vec![(object.clone(), Way::default())];
         let (reaches, builds) = (BTreeMap::new(), 0);
         let mut walk =
@@ -339,7 +342,10 @@ impl Walk<'_> {
                 todo.push_back((object, way.clone()));
                 continue;
             }
-            object.value.scalars().into_iter().for_each(|scalar| places.read(scalar, &mut reach.exact));
+            // What a release brings to another cluster is read with it.
+            if !is_remote(&object) {
+                object.value.scalars().into_iter().for_each(|scalar| places.read(scalar, &mut reach.exact));
+            }
             if is_looked_up(&object) {
                 self.kept.push((object, way.clone()));
             }
@@ -371,6 +377,10 @@ impl Walk<'_> {
         for object in [object].into_iter().chain(charted()) {
             object.value.scalars().into_iter().for_each(|scalar| places.read(scalar, &mut reach.exact));
         }
+        for source in flux::optional_sources(object, cluster).into_iter().filter(|s| !cluster.has_itself(s)) {
+            source.value.scalars().into_iter().for_each(|scalar| places.read(scalar, &mut reach.maybe));
+        }
+        reach.exact.retain(|mark| !reach.maybe.contains(mark));
         let again = charted().filter(|object| is_looked_up(object));
         self.kept.extend(again.map(|object| (object.clone(), way.clone())));
         self.join(reach, way);
@@ -382,6 +392,7 @@ impl Walk<'_> {
         let reach = self.reaches.entry(way.seat).or_default();
         reach.exact.extend(found.exact);
         reach.near.extend(found.near);
+        reach.maybe.extend(found.maybe);
         reach.plane |= found.plane;
         if leads {
             reach.labels.extend(way.labels);
@@ -423,6 +434,11 @@ impl Reach {
             inner.folder.iter().for_each(|folder| places.below(folder.as_str(), &mut self.near));
         }
     }
+}
+
+/// Tells whether a release says itself to which other cluster it goes.
+fn is_remote(object: &Object) -> bool {
+    object.value.path(&["spec", "kubeConfig"]).is_some()
 }
 
 /// Tells whether texts of the object's build are filled in from objects of the cluster.

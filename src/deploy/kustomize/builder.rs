@@ -25,6 +25,8 @@ const LOOKS: usize = 10_000_000;
 pub(super) struct Builder<'f> {
     pub files: &'f dyn Files,
     pub notes: IndexSet<Note>,
+    /// The files of objects that are deleted.
+    pub deleted: Vec<RepoPath>,
     pub guards: Vec<Guard>,
     pub strays: Vec<Object>,
     pub idle: Vec<Object>,
@@ -68,6 +70,7 @@ impl<'f> Builder<'f> {
         Self {
             files,
             notes: IndexSet::new(),
+            deleted: Vec::new(),
             guards: Vec::new(),
             strays: Vec::new(),
             idle: Vec::new(),

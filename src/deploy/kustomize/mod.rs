@@ -97,6 +97,7 @@ fn built(files: &dyn Files, path: &RepoPath, kustomization: &Value, base: Layer)
     let charts = layer.charts.into_iter().map(|chart| ChartRelease { by: by.clone(), ..chart }).collect();
     let strays = builder.strays.into_iter().map(|stray| Object { by: by.clone(), ..stray }).collect();
     let (guards, images, images_of_known) = (builder.guards, builder.images, builder.images_of_known);
+    let deleted = builder.deleted;
     let (mut idle, mut unmatched) = (builder.idle, builder.unmatched);
     // Where not all is followed, there may be what a patch means.
     if !builder.notes.is_empty() {
@@ -106,6 +107,7 @@ fn built(files: &dyn Files, path: &RepoPath, kustomization: &Value, base: Layer)
     Build {
         objects,
         charts,
+        deleted,
         guards,
         strays,
         idle,

@@ -77,7 +77,8 @@ impl<'v> Patch<'v> {
             }
             _ => self.apply_merge(builder, here, layer),
         }
-        layer.resources.retain(|resource| !resource.value.is_null());
+        let deleted = layer.resources.extract_if(.., |resource| resource.value.is_null());
+        builder.deleted.extend(deleted.map(|resource| resource.file));
         builder.apart(here, &layer.resources);
     }
 
@@ -148,7 +149,10 @@ impl<'v> Patch<'v> {
                 }
             };
             let Some(selected) = selected else { continue };
-            self.says(builder, here, layer, patch.clone(), !selected.is_empty());
+            // What is deleted is said to be nothing.
+            if patch.text(&["$patch"]).is_none_or(|directive| directive != "delete") {
+                self.says(builder, here, layer, patch.clone(), !selected.is_empty());
+            }
             if selected.is_empty() {
                 let what =
                     format!("{} {}", text_of(patch.get("kind")), text_of(patch.path(&["metadata", "name"])));

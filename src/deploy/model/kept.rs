@@ -26,7 +26,7 @@ pub(super) struct Kept {
     pub roots: Vec<Object>,
     /// How far it is deployed.
     pub standing: Standing,
-    /// Other objects of interest; of a build they are handed over at once.
+    /// Other objects of interest: whether pods are injected is said by their namespace, which another build may bring.
     pub objects: Vec<Object>,
 }
 

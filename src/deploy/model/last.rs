@@ -15,6 +15,8 @@ pub(super) struct Queue {
     now: Vec<Root>,
     /// Those that are filled with what the cluster has, which others may bring.
     later: Vec<Root>,
+    /// All of these that were waiting.
+    filled: Vec<Object>,
 }
 
 /// What waits until all else was built.
@@ -40,7 +42,7 @@ pub(super) fn parted<'r>(roots: impl Iterator<Item = &'r Object>) -> (Vec<&'r Ob
 }
 
 /// Tells whether a root is filled with what the cluster has, which another root may bring.
-fn reads_cluster(root: &Object) -> bool {
+pub(super) fn reads_cluster(root: &Object) -> bool {
     let lists: [&[&str]; 3] =
         [&["spec", "postBuild", "substituteFrom"], &["spec", "inputsFrom"], &["spec", "valuesFrom"]];
     lists.iter().any(|path| root.value.path(path).is_some_and(|list| !list.items().is_empty()))
@@ -66,9 +68,19 @@ impl Queue {
     /// Adds roots.
     pub fn extend(&mut self, roots: impl IntoIterator<Item = Root>) {
         for root in roots {
-            let is_later = matches!(&root.what, What::Object(object) if reads_cluster(object));
-            if is_later { &mut self.later } else { &mut self.now }.push(root);
+            match &root.what {
+                What::Object(object) if reads_cluster(object) => {
+                    self.filled.push(object.clone());
+                    self.later.push(root);
+                }
+                _ => self.now.push(root),
+            }
         }
+    }
+
+    /// Lists the roots that were filled with what the cluster has.
+    pub fn filled(&self) -> &[Object] {
+        &self.filled
     }
 
     /// Takes out those that can be built; once there are none, what waited for all others.

@@ -12,9 +12,9 @@ use super::{Material, Statement, Workload, statement, workloads};
 use crate::{
     linkerd::{CONTROL_PLANE, CRDS, EdgeVersion, Turn, turn},
     pins::{Deployment, Form, Pin, Reason, Stage},
-    plan::edge_of,
+    plan::deployed_at,
     render::Object,
-    verify::{CheckId, Finding, Severity},
+    verify::{CheckId, Finding, Severity, proxies},
 };
 
 /// What makes Helm leave an object in the cluster.
@@ -87,12 +87,8 @@ impl Next {
     pub(super) fn of(material: &Material<'_>) -> Self {
         let Material { plan, inventory, target, findings, rendered, .. } = *material;
         let of_order = || findings.iter().filter(|f| tells(f.check));
-        let proxies = inventory.pins().filter(|p| target.has_proxy(p));
-        let meshed = |stays: Option<Reason>| {
-            !matches!(stays, Some(Reason::OptedOut | Reason::NoEffect | Reason::OwnVersion | Reason::Channel))
-        };
         let (mut oldest, mut behind) = (Vec::new(), 0);
-        for (pin, version) in proxies.filter(|p| meshed(p.stays)).filter_map(|p| Some((p, edge_of(p)?))) {
+        for (pin, version) in proxies(inventory, target) {
             behind += usize::from(pin.stays.is_none() && version < plan.to);
             oldest.push(version);
         }
@@ -206,12 +202,15 @@ fn control_planes(material: &Material<'_>) -> Vec<(EdgeVersion, EdgeVersion)> {
     let Material { plan, target, .. } = *material;
     let may_be = |pin: &&Pin| pin.is_of_none() || pin.is_of(CONTROL_PLANE);
     let moves = plan.moving().map(|(pin, _)| pin);
-    let moves = moves.filter(may_be).filter_map(edge_of);
-    let stays = plan.staying().map(|(pin, _)| pin);
+    let moves = moves.filter(may_be).filter_map(deployed_at);
+    let stays = plan
+        .staying()
+        .filter(|(_, reason)| !matches!(reason, Reason::NoEffect | Reason::NotDeployed))
+        .map(|(pin, _)| pin);
     let stays = stays
         .filter(|pin| matches!(pin.form, Form::Chart | Form::Rendered) && target.has(pin))
         .filter(|pin| pin.is_of(CONTROL_PLANE))
-        .filter_map(edge_of);
+        .filter_map(deployed_at);
     moves.map(|before| (before, plan.to)).chain(stays.map(|at| (at, at))).collect()
 }
 

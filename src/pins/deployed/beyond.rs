@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    deploy::{About, Bound, ChartRelease, Note},
+    deploy::{About, Bound, ChartRelease, Note, Scalar},
     linkerd,
     pins::{SkipReason, Skipped},
     repo::RepoPath,
@@ -32,8 +32,8 @@ pub(in crate::pins) struct Beyond {
     expressions: BTreeMap<RepoPath, BTreeSet<String>>,
     /// Why templates are refused.
     refused: BTreeMap<RepoPath, BTreeSet<String>>,
-    /// Versions of Linkerd's charts that Terraform makes in a way that is not followed.
-    versions: BTreeMap<RepoPath, BTreeSet<String>>,
+    /// Versions of Linkerd's charts that Terraform or helmfile makes in a way that is not followed.
+    versions: BTreeMap<(RepoPath, SkipReason), BTreeSet<String>>,
     /// Files that are asked for and cannot be read.
     pub unread: BTreeSet<RepoPath>,
 }
@@ -50,14 +50,21 @@ impl Beyond {
         }));
     }
 
-    /// Takes the version of a chart of Linkerd's that is made of known texts in a way that is not followed.
-    pub(super) fn take_version(&mut self, release: &ChartRelease) {
+    /// Takes the version of a chart of Linkerd's that is made in a way that is not followed, or that the tree does not have.
+    pub(super) fn take_version(&mut self, release: &ChartRelease, reason: SkipReason) {
         let Some(chart) = release.chart.known().filter(|chart| linkerd::is_chart(chart)) else { return };
-        for note in &release.notes {
-            if let About::Expression(who) = &note.about {
-                let detail = format!("the version of `{chart}` is not followed: {who}");
-                self.versions.entry(note.path.clone()).or_default().insert(detail);
-            }
+        let mut told = |path: &RepoPath, who: &str| {
+            let detail = format!("the version of `{chart}` is not followed: {who}");
+            self.versions.entry((path.clone(), reason)).or_default().insert(detail);
+        };
+        let made = release.notes.iter().filter_map(|note| match &note.about {
+            About::Expression(who) => Some((&note.path, who)),
+            _ => None,
+        });
+        made.clone().for_each(|(path, who)| told(path, who));
+        let version = release.version.as_ref().filter(|version| version.handed().next().is_none());
+        if let Some(who) = version.and_then(Scalar::unknown_to).filter(|_| made.count() == 0) {
+            told(&release.file, who);
         }
     }
 
@@ -119,9 +126,9 @@ impl Beyond {
 
     /// Says of each file which bounds it is over, and which versions are not followed.
     pub fn skipped(&self) -> impl Iterator<Item = Skipped> {
-        let versions = self.versions.iter().map(|(path, details)| {
+        let versions = self.versions.iter().map(|((path, reason), details)| {
             let told: Vec<&str> = details.iter().take(TOLD).map(String::as_str).collect();
-            let (path, reason) = (path.clone(), SkipReason::Terraform);
+            let (path, reason) = (path.clone(), *reason);
             Skipped { path, reason, detail: Some(told.join("; ")), versions: Vec::new() }
         });
         versions.chain(self.bounds.iter().map(|(path, bounds)| {

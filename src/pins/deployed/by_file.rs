@@ -43,7 +43,7 @@ pub(in crate::pins) fn terraform(
     for release in &deployed.charts {
         let injected = home(release, &cluster);
         take_release(context, release, PinKind::Terraform, injected, claims);
-        claims.beyond.take_version(release);
+        claims.beyond.take_version(release, SkipReason::Terraform);
         claims.uses.take(context, release);
     }
     // It may be switched on by the next who applies it.
@@ -80,6 +80,7 @@ pub(in crate::pins) fn helmfile(
         let claims_of = if release.is_off { &mut off } else { &mut *claims };
         take_release(context, release, PinKind::Helmfile, Injection::Open, claims_of);
         take_laid_over(context, release, claims_of);
+        claims.beyond.take_version(release, SkipReason::Helmfile);
         claims.uses.take(context, release);
     }
     claims.append_off(off);

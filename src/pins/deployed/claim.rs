@@ -14,7 +14,8 @@ use crate::{
     linkerd::{self, EdgeVersion},
     pins::{
         Form, Frame, Home, PinKind, Reason,
-        found::{Spec, Under},
+        found::Spec,
+        under::Under,
         version_text::{Expects, Judged, Token, VersionText, judge, tokens},
     },
     repo::RepoPath,
@@ -36,6 +37,8 @@ pub(super) struct Claim {
     pub text: VersionText,
     /// What its reader puts around them.
     pub frame: Option<Frame>,
+    /// How it is read, where that is otherwise than it is written.
+    pub read_as: Option<Form>,
     /// The pods that it goes to, of all that read it.
     pub homes: Vec<Arc<Home>>,
     /// Where others name it, and so read it.
@@ -61,12 +64,14 @@ impl Claim {
         let path = at.source.path.clone();
         let homes = Vec::from_iter(spec.home.clone());
         let (span, read) = (at.span.clone(), readings(at).cloned().collect());
+        let is_off = spec.on_demand;
         Self {
             path,
             span,
             spec,
             text,
             frame: None,
+            read_as: None,
             homes,
             read,
             foreign: None,
@@ -74,7 +79,7 @@ impl Claim {
             of_file: false,
             unmatched: false,
             open: None,
-            is_off: false,
+            is_off,
         }
     }
 
@@ -125,6 +130,13 @@ impl Claim {
         self.of_file &= other.of_file;
         self.is_off &= other.is_off;
         self.open = self.open.take().filter(|_| other.open.is_some());
+        // What others are laid over wherever it is known to be deployed may yet be read by what a file says.
+        let is_covered = !self.spec.under.is_empty()
+            && self.spec.under.iter().all(|under| matches!(under, Under::Covered(_)));
+        if is_covered && !other.of_file && !other.is_off && self.rank() < other.rank() {
+            let read = std::mem::take(&mut other.spec.under).into_iter();
+            self.spec.under.extend(read.filter(|under| matches!(under, Under::Written(_))));
+        }
         if self.rank() == other.rank() && self.span == other.span {
             let known = std::mem::take(&mut other.homes);
             self.homes
@@ -190,7 +202,9 @@ pub(super) fn not_followed(at: &Origin, spec: &Spec) -> Vec<Claim> {
 }
 
 fn claim(scalar: &Scalar, spec: &Spec, judged: VersionText) -> Option<Claim> {
+    let form = judged.form;
     let Traced { at, kind, text, frame, stays } = traced(scalar, spec.kind, judged)?;
+    let read_as = (text.form != form).then_some(form);
     let spec = Spec { kind, stays: stays.or(spec.stays), ..spec.clone() };
-    Some(Claim { frame, ..Claim::new(&at, spec, text) })
+    Some(Claim { frame, read_as, ..Claim::new(&at, spec, text) })
 }

@@ -20,7 +20,8 @@ use crate::{
     deploy::{ChartRelease, Object, Part, Scalar, Value, go_template::unfollowed, json_patch::Guard},
     pins::{
         Deployment, Form, PinKind, Reason, Skipped,
-        found::{Spec, Under, opaque},
+        found::{Spec, opaque},
+        under::Under,
         version_text::{Expects, Judged, VersionText, judge},
     },
     repo::RepoPath,
@@ -51,6 +52,8 @@ pub(in crate::pins) struct Claims {
     pub deployments: Vec<Deployment>,
     /// What was evaluated of charts of the tree.
     pub charts: Charted,
+    /// The folders of charts of the tree that are deployed and take others in.
+    pub umbrellas: BTreeSet<String>,
     /// Charts of the tree that the model itself does not find deployed.
     pub local: Vec<ChartRelease>,
     /// Objects that the model itself does not find deployed.
@@ -205,8 +208,9 @@ impl Claims {
             there.entry(&at.source.path).or_default().push(&at.span);
         }
         for claim in &mut self.claims {
-            let same = |span: &&Range<usize>| span.start <= claim.span.start && claim.span.end <= span.end;
-            if !there.get(&claim.path).is_some_and(|spans| spans.iter().any(same)) {
+            // Of what is made of a part of a text the whole is claimed.
+            let meets = |span: &&Range<usize>| span.start < claim.span.end && claim.span.start < span.end;
+            if !there.get(&claim.path).is_some_and(|spans| spans.iter().any(meets)) {
                 claim.spec.under.iter_mut().for_each(Under::cover);
             }
         }
@@ -218,9 +222,14 @@ impl Claims {
         self.append(other);
     }
 
-    /// Adds variables that others are laid over: where nothing else reads them, nothing does.
+    /// Adds variables and values that others are laid over: where nothing else reads them, nothing does.
     pub fn append_shadowed(&mut self, other: Self) {
-        let variables = other.claims.into_iter().filter(|claim| claim.spec.kind == PinKind::Variable);
+        let is_given = |claim: &Claim| match claim.spec.kind {
+            PinKind::Variable => true,
+            PinKind::HelmValues => claim.text.version.is_some(),
+            _ => false,
+        };
+        let variables = other.claims.into_iter().filter(is_given);
         self.claims.extend(variables.map(|mut claim| {
             claim.spec.stays = Some(Reason::NoEffect);
             claim
@@ -240,6 +249,7 @@ impl Claims {
         self.applied.extend(other.applied);
         self.deployments.extend(other.deployments);
         self.charts.append(other.charts);
+        self.umbrellas.extend(other.umbrellas);
         self.local.extend(other.local);
         self.objects.extend(other.objects);
         self.shadowed.extend(other.shadowed);
@@ -278,6 +288,15 @@ impl Claims {
         }
         for claim in &mut claims {
             claim.is_off |= claim.open.as_ref().is_some_and(|release| self.applied.contains(release));
+        }
+        // Whoever deploys a chart with other values in the place of its own reads none of these.
+        let is_left = |claim: &Claim| {
+            claim.of_file
+                && claim.path.name() == "values.yaml"
+                && self.umbrellas.contains(claim.path.folder())
+        };
+        for claim in claims.iter_mut().filter(|claim| is_left(claim)) {
+            claim.spec.under.iter_mut().for_each(Under::cover);
         }
         for claim in claims.iter_mut().filter(|claim| !claim.of_file) {
             claim.spec.under.retain(|under| *under != Under::Unnamed);

@@ -10,9 +10,10 @@ use crate::{
     pins::{
         PinKind, Reason,
         context::Context,
-        found::{self, Spec, Under},
+        found::Spec,
         image::{self, Around, Reference},
         origin::Ours,
+        under::{self, Under},
         version_text::Expects,
     },
 };
@@ -65,7 +66,7 @@ pub(super) fn over<'o>(
 ) -> Vec<Over> {
     let ours = |release: &ChartRelease| {
         let ours = Ours::of(release, &context.options.mirrors)?;
-        Some(Over { ours, under: found::under(release.version.as_ref(), release.is_supposed) })
+        Some(Over { ours, under: under::under(release.version.as_ref(), release.is_supposed) })
     };
     let object = object.into();
     let is_named = |object: &Object| object.name().is_some_and(|name| name.text().contains("linkerd"));

@@ -85,10 +85,11 @@ pub(super) fn fleet(context: &Context<'_>, place: Place<'_>, claims: &mut Claims
         claims.append_without_effect(idle);
         for made in namespaces {
             let name = made.name.map(Scalar::text);
-            let home = context.options.homes.then(|| Home::new(name.as_deref(), made.labels));
             let stays = pods::opted_out(made.annotations, pods::told(made.labels, None));
-            let spec = annotation::spec().at_home(home).staying(stays);
-            annotation::versions(made.annotations).for_each(|version| claims.take(version, &spec));
+            for (version, spec) in annotation::versions(made.annotations) {
+                let home = context.options.homes.then(|| Home::new(name.as_deref(), made.labels));
+                claims.take(version, &spec.at_home(home).staying(stays));
+            }
         }
     }
 }

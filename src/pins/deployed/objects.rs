@@ -52,13 +52,13 @@ pub(in crate::pins) fn take_object(
             claims.foreign.take(image, By::Container);
         }
         take_revision(&kind, value, claims);
-        for version in annotation::versions(value) {
+        for (version, spec) in annotation::versions(value) {
             let stays = match annotation::effect(&kind, &path) {
                 Effect::None => Some(Reason::NoEffect),
                 Effect::Namespace if told(labels, None) == Injection::Shut => Some(Reason::OptedOut),
                 Effect::Namespace | Effect::Pod => opted_out(value, injected),
             };
-            claims.take(version, &annotation::spec().at_home(home(labels)).staying(stays));
+            claims.take(version, &spec.at_home(home(labels)).staying(stays));
         }
         if path.len() < DEPTH {
             // Values and patches are for other objects.

@@ -3,14 +3,14 @@
 //! In: charts as any deployer has them rendered. Out: claims, and what the deployer says of the chart's order. Which keys
 //! hold a version is `linkerd`'s to say.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashSet};
 
 use super::{
     charts,
     claims::Claims,
     foreign::By,
     pods::{Injection, injection},
-    values::{Read, ReadBy},
+    values::{Read, ReadBy, table},
 };
 use crate::{
     deploy::{
@@ -23,8 +23,9 @@ use crate::{
     pins::{
         Deployment, PinKind, Reason,
         context::Context,
-        found::{Spec, spans, under},
+        found::Spec,
         origin::{Origin, Ours},
+        under::{spans, under},
         version_text::Expects,
     },
 };
@@ -181,6 +182,23 @@ fn take(
     ours
 }
 
+/// Takes what a dependency of a chart of the tree is given, which the chart's own values begin: only of all layers together is
+/// it known which of them others are laid over.
+pub(super) fn take_dependency(context: &Context<'_>, of: &ChartRelease, claims: &mut Claims) {
+    let Some(ours) = Ours::of(of, &context.options.mirrors) else { return };
+    let under = under(of.version.as_ref(), of.is_supposed);
+    let mut own = Claims::default();
+    for layer in &of.layers {
+        if let Layer::Values(values) = layer {
+            table(values, (&ours, &under), &mut HashSet::new(), &mut own);
+        }
+    }
+    if of.layers.len() > 1 {
+        own.cover(&of.values().value);
+    }
+    claims.append(own);
+}
+
 /// Returns a folder of the tree as files are named by.
 fn trimmed(folder: &str) -> &str {
     folder.trim_matches('/').trim_start_matches("./")
@@ -200,12 +218,11 @@ fn copied(context: &Context<'_>, release: &ChartRelease, folder: &str) -> Option
         return Some((of(&name.text()), version));
     }
     let folder = trimmed(folder);
-    let chart = context.local_chart(folder).filter(|chart| linkerd::is_chart(chart))?;
-    // A chart of Linkerd's name that takes one in is no copy.
-    let is_copy = matches!(ReadBy::umbrella(context, folder), ReadBy::Other);
+    let chart =
+        context.local_chart(folder).filter(|chart| ReadBy::umbrella(context, folder).is_copy(chart))?;
     let documents = context.files.documents(&format!("{folder}/Chart.yaml"));
     let version = documents.iter().flat_map(|all| all.iter()).find_map(|chart| chart.scalar(&["version"]));
-    let version = version.filter(|version| is_copy && EdgeVersion::from_chart(&version.text()).is_some())?;
+    let version = version.filter(|version| EdgeVersion::from_chart(&version.text()).is_some())?;
     Some((of(chart), version.clone()))
 }
 

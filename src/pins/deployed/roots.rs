@@ -10,7 +10,8 @@ use super::{
     claims::Claims,
     images::{is_image, over, take_containers, take_images},
     objects::take_object,
-    release::take_asked,
+    release::{take_asked, take_dependency},
+    uses::folder_of,
     values_files::take_values_file,
 };
 use crate::{
@@ -94,7 +95,11 @@ pub(in crate::pins) fn roots(
     let found = model(context.files, &entries, &|claims: &mut Claims, fact| match fact {
         Fact::Release(asked) => take_asked(context, &asked, claims),
         Fact::Use(release) => claims.uses.take(context, release),
-        Fact::Umbrella(release, of) => claims.uses.umbrella(context, release, of),
+        Fact::Umbrella(release, of) => {
+            claims.uses.umbrella(context, release, of);
+            claims.umbrellas.insert(folder_of(&release.chart.text()));
+            of.iter().for_each(|dependency| take_dependency(context, dependency, claims));
+        }
         Fact::Object(object, cluster) => {
             take_object(object, cluster, context.options, claims);
             take_containers(object, &[], claims);

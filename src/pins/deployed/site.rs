@@ -3,11 +3,7 @@
 //! In: claims, ordered. Out: pins, in YAML and JSON with the way to the node, elsewhere by their bytes alone. Each file
 //! is opened once, and of each text inside a scalar only what is asked for.
 
-use std::{
-    collections::{HashMap, HashSet},
-    ops::Range,
-    sync::Arc,
-};
+use std::{collections::HashSet, ops::Range, sync::Arc};
 
 use super::{claim::Claim, reading};
 use crate::{
@@ -17,10 +13,11 @@ use crate::{
         Form, Pin, Reason, RepoPath,
         context::Context,
         corpus::File,
-        found::{Found, Under, is_workflow},
+        found::{Found, is_workflow},
         marker::{self, TextFile, text_pin},
         other,
         place::Place,
+        under::Given,
         version_text::VersionText,
     },
     repo::parallel,
@@ -47,13 +44,9 @@ fn in_file(context: &Context<'_>, claims: &[Claim], found: &mut Found) {
 }
 
 /// Says of a pin what is known of those who read it.
-fn read_by(
-    context: &Context<'_>,
-    claim: &Claim,
-    pin: &mut Pin,
-    found: &mut HashMap<(RepoPath, usize), Vec<Under>>,
-) {
+fn read_by(context: &Context<'_>, claim: &Claim, pin: &mut Pin, found: &mut Given) {
     pin.frame.clone_from(&claim.frame);
+    pin.read_as = claim.read_as;
     // Of what cannot be written anew in one place, that place alone says nothing.
     if let (Some(frame), Some(Reason::Uneditable)) = (&claim.frame, claim.spec.stays) {
         pin.value = frame.whole(&pin.value);
@@ -72,7 +65,7 @@ fn read_by(
     }
     if !claim.spec.under.is_empty() {
         let place = (pin.path.clone(), pin.site.span.start);
-        found.entry(place).or_default().extend(claim.spec.under.iter().cloned());
+        found.note(place, claim.spec.under.iter().cloned());
     }
 }
 
@@ -151,7 +144,7 @@ fn in_scalar<'c>(
             found.scalar(place, node, &claim.spec);
         }
         for pin in found.pins.iter_mut().skip(before) {
-            read_by(context, claim, pin, &mut found.under);
+            read_by(context, claim, pin, &mut found.given);
             if claim.text.form == Form::Absent {
                 "(none)".clone_into(&mut pin.value);
                 beside(pin);
@@ -208,7 +201,7 @@ fn in_text(context: &Context<'_>, path: &RepoPath, claims: &[Claim], found: &mut
         let (chart, mirror) = (claim.spec.chart.clone(), claim.spec.mirror.clone());
         let (stage, restarts) = (claim.spec.stage, claim.spec.restarts);
         let mut pin = Pin { value, chart, mirror, stage, restarts, ..pin };
-        read_by(context, claim, &mut pin, &mut found.under);
+        read_by(context, claim, &mut pin, &mut found.given);
         found.pins.push(pin);
     }
 }

@@ -76,7 +76,7 @@ fn is_beside_key(at: &Origin) -> bool {
     // An anchor stands between the two.
     let anchored = before.trim_end_matches(' ').rsplit_once(' ').filter(|(_, word)| word.starts_with('&'));
     let before = anchored.map_or(before, |(before, _)| before);
-    annotation::ends(before.trim_end_matches(['"', '\'', ' ', ':', '=']))
+    annotation::ending(before.trim_end_matches(['"', '\'', ' ', ':', '='])).is_some()
 }
 
 /// Takes a version that is put together of several texts. It is written anew in the one that holds all that two releases

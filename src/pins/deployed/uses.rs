@@ -127,7 +127,8 @@ fn leave_parts(context: &Context<'_>, umbrellas: &HashSet<String>, uses: &mut Ve
     });
 }
 
-fn folder_of(chart: &str) -> String {
+/// Returns the folder of a chart of the tree.
+pub(super) fn folder_of(chart: &str) -> String {
     let inside = RepoPath::resolve("", format!("{chart}/Chart.yaml").trim_start_matches('/'));
     inside.map(|path| path.folder().to_owned()).unwrap_or_default()
 }

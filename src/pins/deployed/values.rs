@@ -20,10 +20,11 @@ use crate::{
     pins::{
         Home, PinKind, Reason, ScanOptions, Stage, annotation,
         context::Context,
-        found::{Spec, Under, under},
+        found::Spec,
         image::{self, LinkerdImage},
         index::repository_origin,
         origin::{Origin, Ours},
+        under::{Under, under},
         version_text::{Expects, TAGS},
     },
     yaml::Ceilings,
@@ -99,6 +100,13 @@ impl ReadBy {
         };
         let all: Vec<_> = umbrella::inner(context.files, folder).into_iter().filter_map(ours).collect();
         if all.is_empty() { Self::Other } else { Self::Umbrella(all) }
+    }
+
+    /// Tells whether a chart of the tree that is read so and has the name of one of Linkerd's is a copy of that, rather than
+    /// one that takes it in.
+    pub fn is_copy(&self, chart: &str) -> bool {
+        let takes_itself = |all: &[Part]| all.iter().any(|part| part.ours.chart == chart);
+        linkerd::is_chart(chart) && !matches!(self, Self::Umbrella(all) if takes_itself(all))
     }
 }
 
@@ -178,9 +186,9 @@ impl<'a> Read<'a> {
     /// Takes a single value, by its path of keys.
     pub fn take_single(&self, name: &str, value: &Scalar, claims: &mut Claims) {
         // A dot that belongs to a key is escaped: `podAnnotations.config\.linkerd\.io/proxy-version`.
-        if annotation::ends(&name.replace('\\', "")) {
+        if let Some(key) = annotation::ending(&name.replace('\\', "")) {
             let stays = opted_out(&Value::empty(), self.injected);
-            claims.take(value, &annotation::spec().at_home(self.home(None)).staying(stays));
+            claims.take(value, &annotation::of(key).at_home(self.home(None)).staying(stays));
         } else if let Some(spec) = self.spec(name) {
             claims.take(value, &spec);
         } else if self.is_foreign && names_image(name.rsplit('.').next().unwrap_or(name)) {
@@ -220,8 +228,8 @@ impl<'a> Read<'a> {
         claims: &mut Claims,
     ) {
         let Some(depth) = depth.checked_sub(1) else { return };
-        for version in annotation::versions(value) {
-            let spec = annotation::spec().at_home(self.home(labels));
+        for (version, spec) in annotation::versions(value) {
+            let spec = spec.at_home(self.home(labels));
             claims.take(version, &spec.staying(opted_out(value, self.injected)));
         }
         let labels = value.get("podLabels");
@@ -345,6 +353,7 @@ fn value_spec(ours: &Ours, value: &linkerd::Value) -> Spec {
     let own = matches!(value.line, ValueLine::Own(_)).then_some(Reason::OwnVersion);
     let dead = value.dead_since.map(|_| Reason::NoEffect);
     let spec = Spec::platform(PinKind::HelmValues, Expects::Edge).of_chart(&ours.chart);
+    let spec = Spec { on_demand: value.on_demand, ..spec };
     spec.staying(own.or(dead)).staying(ours.stays)
 }
 
@@ -373,7 +382,8 @@ fn place(scalar: &Scalar) -> Option<Place<'_>> {
     scalar.origins().next().map(|at| (at.source.path.as_str(), at.span.start))
 }
 
-fn table<'v>(
+/// Takes what the table of a chart's values knows.
+pub(super) fn table<'v>(
     values: &'v Value,
     (ours, under): (&Ours, &[Under]),
     known: &mut HashSet<Place<'v>>,

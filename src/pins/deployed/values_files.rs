@@ -8,7 +8,6 @@ use super::{
 };
 use crate::{
     deploy::{Files as _, Value, fleet},
-    linkerd,
     pins::{chart, context::Context, is_kustomization},
     repo::RepoPath,
 };
@@ -34,13 +33,11 @@ pub(super) fn take_values_file(context: &Context<'_>, path: &RepoPath, claims: &
 fn take(context: &Context<'_>, path: &RepoPath, values: &Value, claims: &mut Claims) {
     let is_values = path.as_str().to_ascii_lowercase().contains("values");
     let folder = is_values.then(|| chart::folder_around(context, path)).flatten();
-    let is_copy = folder.and_then(|folder| context.local_chart(folder)).is_some_and(linkerd::is_chart);
-    if let Some(folder) = folder {
-        let by = ReadBy::umbrella(context, folder);
-        // A chart of Linkerd's name that takes one in is no copy.
-        if !(is_copy && matches!(by, ReadBy::Other)) {
-            Read::new(context, by).take(values, claims);
-        }
+    let by = folder.map(|folder| ReadBy::umbrella(context, folder));
+    let chart = folder.and_then(|folder| context.local_chart(folder));
+    let is_copy = by.as_ref().zip(chart).is_some_and(|(by, chart)| by.is_copy(chart));
+    if let Some(by) = by.filter(|_| !is_copy) {
+        Read::new(context, by).take(values, claims);
     }
     // Values beside a `Chart.yaml` are read by that chart and its dependencies alone, whatever they name; those of a copy
     // of a chart of Linkerd's go with what was copied.

@@ -1,0 +1,67 @@
+//! What the cluster would give if builds laid nothing over what files say: variables, inputs and values of a base that every
+//! overlay says otherwise are read by nobody.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{
+    Builder, What,
+    gathered::{Gathered, Said},
+    kept::{Kept, Standing},
+};
+use crate::{
+    deploy::{cluster::Cluster, object::Object, value::Value},
+    repo::{RepoPath, parallel},
+};
+
+impl<R: Default + Send> Builder<'_, R> {
+    /// Builds the roots that are filled with what the cluster has, and asks for the charts of releases that are, once more with
+    /// what files say in the place of what builds make of them.
+    pub(super) fn covered(
+        &self,
+        roots: &[Object],
+        (raw, built): (&[Kept], &[Kept]),
+        from_builds: &HashSet<RepoPath>,
+    ) -> Vec<R> {
+        let mut made: HashMap<&RepoPath, Vec<&Object>> = HashMap::new();
+        for object in built.iter().flat_map(|kept| &kept.references) {
+            made.entry(&object.file).or_default().push(object);
+        }
+        let is_kept = |object: &Object| {
+            made.get(&object.file).is_some_and(|made| made.iter().any(|made| says(made) == says(object)))
+        };
+        let of_files = || raw.iter().flat_map(|kept| &kept.references);
+        let is_covered = |object: &&Object| from_builds.contains(&object.file) && !is_kept(object);
+        let covered: HashSet<&RepoPath> = of_files().filter(is_covered).map(|object| &object.file).collect();
+        if covered.is_empty() {
+            return Vec::new();
+        }
+        let left = of_files().filter(|o| !from_builds.contains(&o.file) || covered.contains(&o.file));
+        let others = made.values().flatten().copied().filter(|object| !covered.contains(&object.file));
+        let cluster = Cluster::new(left.chain(others));
+        let filled = parallel::fold(roots, |gathered: &mut Gathered<R>, root| {
+            let before = gathered.begin(Standing::Shadowed);
+            self.root(&What::Object(root.clone()), &cluster, gathered);
+            gathered.end(Standing::Shadowed, before);
+        });
+        let asks =
+            |kept: &Kept| kept.releases.iter().filter(|o| super::last::reads_cluster(o)).cloned().collect();
+        let asking: Vec<Kept> =
+            built.iter().map(|kept| Kept { releases: asks(kept), ..Kept::default() }).collect();
+        let mut found = Vec::new();
+        for Gathered { shadowed, kept, .. } in filled {
+            found.push(shadowed.facts);
+            let mut said = Said::default();
+            kept.iter().for_each(|kept| self.hand_over(kept, &cluster, false, &mut said));
+            found.push(said.facts);
+        }
+        let mut said = Said::default();
+        asking.iter().for_each(|kept| self.hand_over(kept, &cluster, false, &mut said));
+        found.push(said.facts);
+        found
+    }
+}
+
+/// What others read of an object.
+fn says(object: &Object) -> [Option<&Value>; 3] {
+    ["data", "stringData", "spec"].map(|key| object.value.get(key))
+}

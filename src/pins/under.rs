@@ -1,0 +1,127 @@
+//! Step 5, pins: values that stay with the chart that they are given to.
+//!
+//! In: pins, and where the versions of the charts stand that values are given to. Out: the values of a chart that stays stay
+//! with it: their images would run ahead of it.
+
+use std::{collections::HashMap, ops::Range};
+
+use super::{Form, Line, Pin, Reader, Reason, Stage, nearest::Versions};
+use crate::{deploy::Scalar, repo::RepoPath};
+
+/// Bytes of a file.
+pub(super) type Span = (RepoPath, Range<usize>);
+
+/// Where the version of a chart stands that a value is given to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Under {
+    /// In a file of the tree.
+    Written(Span),
+    /// The same, of a chart for which another value is laid over this one: it counts where no chart reads it.
+    Covered(Span),
+    /// In part or wholly outside of it.
+    Elsewhere,
+    /// The same, as far as nobody in the tree applies it.
+    Supposed,
+    /// Wherever the chart is named that gets a file which nobody in the tree is known to read.
+    Unnamed,
+}
+
+/// Says where the version of a chart stands, for its values.
+pub(super) fn under(version: Option<&Scalar>, is_supposed: bool) -> Vec<Under> {
+    let Some(version) = version else { return Vec::new() };
+    match version.unknown_to() {
+        Some(_) if is_supposed => vec![Under::Supposed],
+        Some(_) => vec![Under::Elsewhere],
+        None => spans(version).into_iter().map(Under::Written).collect(),
+    }
+}
+
+/// Lists where a text was written.
+pub(super) fn spans(text: &Scalar) -> Vec<Span> {
+    text.origins().map(|at| (at.source.path.clone(), at.span.clone())).collect()
+}
+
+/// What comes of a value.
+enum Comes {
+    /// No chart reads it.
+    Off,
+    /// It stays, for this reason, which is told at this line.
+    Stays(Reason, Option<Line>),
+}
+
+/// For values, by file and byte: where the versions of the charts stand that they are given to.
+#[derive(Debug, Default)]
+pub(super) struct Given(HashMap<(RepoPath, usize), Vec<Under>>);
+
+// === impl Given ===
+
+impl Given {
+    /// Notes what a value is given to.
+    pub fn note(&mut self, place: (RepoPath, usize), under: impl IntoIterator<Item = Under>) {
+        self.0.entry(place).or_default().extend(under);
+    }
+
+    /// Takes over what another one says.
+    pub fn append(&mut self, other: Self) {
+        other.0.into_iter().for_each(|(place, under)| self.note(place, under));
+    }
+
+    /// Keeps values with a chart that stays, or of which the tree does not say when it moves.
+    pub fn hold(&self, pins: &mut [Pin]) {
+        let versions = Versions::of(pins);
+        let moving = pins.iter().enumerate().filter(|(_, pin)| pin.stays.is_none());
+        let found: Vec<(usize, Comes)> =
+            moving.filter_map(|(n, pin)| Some((n, self.comes(pin, pins, &versions)?))).collect();
+        for (n, comes) in found {
+            let Some(pin) = pins.get_mut(n) else { continue };
+            match comes {
+                Comes::Off => pin.is_off = true,
+                Comes::Stays(reason, line) => (pin.stays, pin.kept_by) = (Some(reason), line),
+            }
+        }
+    }
+
+    fn comes(&self, value: &Pin, pins: &[Pin], versions: &Versions<'_>) -> Option<Comes> {
+        let all = self.0.get(&(value.path.clone(), value.site.span.start))?;
+        let held = |at: &Under| match at {
+            Under::Written(_) | Under::Covered(_) => {
+                let chart = at.chart(pins)?;
+                Some((chart.stays?.of_values()?, Some((chart.path.clone(), chart.site.line))))
+            }
+            Under::Unnamed => versions.near(value).map(|(reason, line)| (reason, Some(line))),
+            Under::Elsewhere | Under::Supposed => Some((Reason::ChartStays, None)),
+        };
+        let is_weak = |at: &Under| matches!(at, Under::Supposed | Under::Covered(_));
+        let is_known = !all.iter().all(|at| is_weak(at));
+        let under = || all.iter().filter(|at| !is_known || !is_weak(at));
+        // What no chart reads is left where none of them moves.
+        let is_value = |reader: &Reader| reader.form == Form::Edge && reader.stage == Stage::Platform;
+        let is_unread = !all.is_empty()
+            && all.iter().all(|at| matches!(at, Under::Covered(_)))
+            && value.readers().all(|reader| is_value(&reader));
+        if is_unread && under().any(|at| held(at).is_none()) {
+            return Some(Comes::Off);
+        }
+        let why = under().filter_map(|at| held(at)).max_by_key(|(_, line)| line.is_some());
+        why.map(|(reason, line)| Comes::Stays(reason, line))
+    }
+}
+
+// === impl Under ===
+
+impl Under {
+    /// Finds the pin that the version of the chart is.
+    fn chart<'p>(&self, pins: &'p [Pin]) -> Option<&'p Pin> {
+        let (Self::Written((path, span)) | Self::Covered((path, span))) = self else { return None };
+        let order = |pin: &Pin| pin.path.cmp(path).then_with(|| pin.site.span.end.cmp(&span.start));
+        let pin = pins.get(pins.partition_point(|pin| order(pin).is_le()))?;
+        (pin.path == *path && pin.site.span.start < span.end).then_some(pin)
+    }
+
+    /// Notes that another value is laid over the one that it is of.
+    pub fn cover(&mut self) {
+        if let Self::Written(at) = self {
+            *self = Self::Covered(at.clone());
+        }
+    }
+}
