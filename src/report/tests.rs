@@ -227,6 +227,12 @@ fn without_a_release_moves_means_may_move() {
     assert_eq!(report.to, None);
     assert!(report.pins.iter().all(|p| p.new.is_none()));
     assert_eq!(report.pins.iter().map(|p| p.moves).collect::<Vec<_>>(), [true, false, true]);
+    let none: &[Judged] = &[];
+    let held =
+        PinsReport::new(&inventory(), |_| Some("default".to_owned()), Some((edge("edge-26.8.3"), none)));
+    assert_eq!(held.pins[0].reason.unwrap().to_string(), "not-proposed");
+    assert_eq!(held.pins[1].reason.unwrap().to_string(), "range");
+    assert!(held.pins.iter().all(|pin| !pin.moves));
     let all_outside = PinsReport::new(&inventory(), |_| None, None);
     assert_eq!(all_outside.pins[0].reason.unwrap().to_string(), "no-target");
     assert!(!all_outside.pins[0].moves);
