@@ -16,8 +16,9 @@ use super::{
     apply::Applied,
     files::Files,
     note::{About, Bound, Note},
-    object::Labels,
+    object::{Labels, Object},
     tree_chart::Evaluations,
+    value::Scalar,
 };
 use crate::repo::RepoPath;
 
@@ -48,6 +49,19 @@ pub struct Root {
     pub path: RepoPath,
     /// The files that they read.
     pub reads: BTreeSet<RepoPath>,
+}
+
+// === impl Applied ===
+
+impl Applied {
+    /// Tells whether a root is an object that the tool has read in its file.
+    fn brings(&self, top: &Top) -> bool {
+        let Top::Object(root) = top else { return false };
+        let is_it = |object: &Object| {
+            object.kind() == root.kind() && object.name().map(Scalar::text) == root.name().map(Scalar::text)
+        };
+        self.reads.contains(&root.file) && self.applies.iter().flat_map(|apply| &apply.objects).any(is_it)
+    }
 }
 
 // === impl Root ===
@@ -96,7 +110,9 @@ pub fn installations(
     is_plane: &dyn Fn(&str) -> bool,
 ) -> Installations {
     let of = vec![Vec::new(); marks.len()];
-    let Some(all) = candidates(files, entries) else { return too_many(entries, of) };
+    let Some(mut all) = candidates(files, entries) else { return too_many(entries, of) };
+    // What a tool makes of a file reaches clusters by that tool alone.
+    all.retain(|top| !applied.iter().any(|applied| applied.brings(top)));
     let marked: BTreeSet<&str> = marks.iter().map(|mark| mark.path.as_str()).collect();
     let kustomizations = all.iter().filter_map(Top::kustomization).cloned().collect();
     let (mut tops, mut roots) = top::tops(files, all, &marked);

@@ -19,6 +19,9 @@ use crate::{
 
 /// The annotation with which every chart marks its objects.
 const CREATED_BY: &str = "linkerd.io/created-by";
+/// The access that linkerd-multicluster gives itself (L2 multicluster/charts/linkerd-multicluster/values.yaml,
+/// `remoteMirrorServiceAccountName`); other names are those of `multicluster allow`.
+const GIVEN: &str = "linkerd-service-mirror-remote-access-default";
 /// The label with which linkerd-crds does so.
 const CHART_LABEL: &str = "helm.sh/chart";
 
@@ -196,7 +199,9 @@ fn is_by_cli(object: &Object<'_>) -> bool {
 fn is_single(object: &Object<'_>) -> bool {
     let link = object.is("multicluster.linkerd.io", "Link");
     let mirror = ["linkerd-service-mirror-", "probe-gateway-"];
-    let mirror = object.name.is_some_and(|name| mirror.iter().any(|prefix| name.starts_with(prefix)));
+    let is_mirror =
+        |name: &str| !name.starts_with(GIVEN) && mirror.iter().any(|prefix| name.starts_with(prefix));
+    let mirror = object.name.is_some_and(is_mirror);
     is_by_cli(object) && (link || mirror || object.kind == "Secret" && chart_of(object).is_none())
 }
 

@@ -51,7 +51,7 @@ pub(in crate::pins) fn take_object(
         if let Some(image) = value.scalar(&["image"]).filter(|image| image::pinned(&image.text()).is_none()) {
             claims.foreign.take(image, By::Container);
         }
-        take_revision(&kind, value, claims);
+        take_revision(&kind, &path, value, claims);
         for (version, spec) in annotation::versions(value) {
             let stays = match annotation::effect(&kind, &path) {
                 Effect::None => Some(Reason::NoEffect),
@@ -73,8 +73,10 @@ pub(in crate::pins) fn take_object(
 }
 
 /// Takes what a Git repository is fetched at that is not Linkerd's own: by Flux, or as a source of Argo CD.
-fn take_revision(kind: &str, value: &Value, claims: &mut Claims) {
+fn take_revision(kind: &str, path: &[&str], value: &Value, claims: &mut Claims) {
     let (url, revision) = match kind {
+        // What stands beside its spec, for anchors, is nobody's.
+        _ if path.first() != Some(&"spec") => return,
         "GitRepository" => (value.text(&["url"]), value.scalar(&["ref", "tag"])),
         "Application" if value.get("chart").is_none() => {
             (value.text(&["repoURL"]), value.scalar(&["targetRevision"]))
