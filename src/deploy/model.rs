@@ -82,6 +82,8 @@ pub struct Modelled<R> {
     pub shadowed: Vec<R>,
     /// As nobody deploys it: with more of charts switched on, and what builds lay something else over.
     pub off: Vec<R>,
+    /// As it would be with what files say of the objects of clusters, and builds say otherwise.
+    pub covered: Vec<R>,
     /// What patches say of objects that are not there.
     pub unmatched: Vec<R>,
 }
@@ -148,7 +150,7 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
     while let left @ [_, ..] = &*queue.take(&mut last, &mut seen) {
         found.deployed.push(builder.left(left, Bound::Waves(WAVES)));
     }
-    found.shadowed.extend(builder.covered(queue.filled(), (&raw, &built), &from_builds));
+    found.covered = builder.covered(queue.filled(), (&raw, &built), &from_builds);
     let all = in_cluster(&raw, &built, &from_builds);
     parts.extend(builder.hand_over_all(&built, &all, &mut found));
     let read = |read: &mut AsWritten<R>, file: &Written| {

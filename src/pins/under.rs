@@ -92,7 +92,7 @@ impl Given {
             Under::Elsewhere | Under::Supposed => Some((Reason::ChartStays, None)),
         };
         let is_weak = |at: &Under| matches!(at, Under::Supposed | Under::Covered(_));
-        let is_known = !all.iter().all(|at| is_weak(at));
+        let is_known = !all.iter().all(is_weak);
         let under = || all.iter().filter(|at| !is_known || !is_weak(at));
         // What no chart reads is left where none of them moves.
         let is_value = |reader: &Reader| reader.form == Form::Edge && reader.stage == Stage::Platform;
@@ -102,7 +102,7 @@ impl Given {
         if is_unread && under().any(|at| held(at).is_none()) {
             return Some(Comes::Off);
         }
-        let why = under().filter_map(|at| held(at)).max_by_key(|(_, line)| line.is_some());
+        let why = under().filter_map(held).max_by_key(|(_, line)| line.is_some());
         why.map(|(reason, line)| Comes::Stays(reason, line))
     }
 }

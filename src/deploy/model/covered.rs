@@ -1,5 +1,5 @@
 //! What the cluster would give if builds laid nothing over what files say: variables, inputs and values of a base that every
-//! overlay says otherwise are read by nobody.
+//! overlay says otherwise.
 
 use std::collections::{HashMap, HashSet};
 

@@ -222,14 +222,16 @@ impl Claims {
         self.append(other);
     }
 
-    /// Adds variables and values that others are laid over: where nothing else reads them, nothing does.
+    /// Adds variables and values of a base that every build says otherwise: they move with the others.
+    pub fn append_covered(&mut self, other: Self) {
+        let is_given = |claim: &Claim| matches!(claim.spec.kind, PinKind::Variable | PinKind::HelmValues);
+        let claims = other.claims.into_iter().filter(|claim| is_given(claim) && claim.text.version.is_some());
+        self.append_off(Self { claims: claims.collect(), ..Self::default() });
+    }
+
+    /// Adds variables that others are laid over: where nothing else reads them, nothing does.
     pub fn append_shadowed(&mut self, other: Self) {
-        let is_given = |claim: &Claim| match claim.spec.kind {
-            PinKind::Variable => true,
-            PinKind::HelmValues => claim.text.version.is_some(),
-            _ => false,
-        };
-        let variables = other.claims.into_iter().filter(is_given);
+        let variables = other.claims.into_iter().filter(|claim| claim.spec.kind == PinKind::Variable);
         self.claims.extend(variables.map(|mut claim| {
             claim.spec.stays = Some(Reason::NoEffect);
             claim

@@ -120,6 +120,7 @@ pub(in crate::pins) fn roots(
     found.written.into_iter().for_each(|found| claims.append_written(found));
     found.off.into_iter().for_each(|found| claims.append_off(found));
     found.unmatched.into_iter().for_each(|found| claims.append_unmatched(found));
+    found.covered.into_iter().for_each(|found| claims.append_covered(found));
     found.shadowed.into_iter().for_each(|found| claims.append_shadowed(found));
 }
 
