@@ -74,6 +74,8 @@ fn a_version_that_the_repository_does_not_have_is_told() {
     assert_eq!(skips.len(), 1);
     assert_eq!(skips[0].0, SkipReason::Helmfile);
     assert!(skips[0].1.starts_with("the version of `linkerd-crds` is not followed: "), "{skips:?}");
+    let off = helmfile("{{ exec \"cat\" (list \"VERSION\") }}").replace("}\n", ", installed: false}\n");
+    assert_eq!(told("helmfile.yaml.gotmpl", &off).1, []);
     let terraform = |version: &str| {
         format!(
             "resource \"helm_release\" \"crds\" {{\n  name = \"crds\"\n  repository = \"https://helm.linkerd.io/edge\"\n  \

@@ -2,7 +2,8 @@
 //!
 //! In: the files that hold objects of deployers, and the folders of kustomizations that nobody takes in. Out: charts,
 //! objects and guards, each handed over once it is known. Roots that a build gives (a Kustomization of Flux, an
-//! Application) are built after it. Of a build nothing is kept but what other builds may refer to.
+//! Application) are built after it. Of a build nothing is kept but what other builds may refer to, and objects of interest:
+//! what these mean may be for another build to say.
 
 mod covered;
 mod fact;

@@ -80,7 +80,9 @@ pub(in crate::pins) fn helmfile(
         let claims_of = if release.is_off { &mut off } else { &mut *claims };
         take_release(context, release, PinKind::Helmfile, Injection::Open, claims_of);
         take_laid_over(context, release, claims_of);
-        claims.beyond.take_version(release, SkipReason::Helmfile);
+        if !release.is_off {
+            claims.beyond.take_version(release, SkipReason::Helmfile);
+        }
         claims.uses.take(context, release);
     }
     claims.append_off(off);
