@@ -22,6 +22,8 @@ pub struct Build {
     pub unmatched: Vec<Object>,
     /// Objects as they would be with the variables that others are laid over.
     pub shadowed: Vec<Object>,
+    /// Objects as they would be with what generators are merged over.
+    pub covered: Vec<Object>,
     /// The entries of `images`, where there are objects that are not known here.
     pub images: Vec<Value>,
     /// Those beside which all objects are known: no chart gets them.

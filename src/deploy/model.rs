@@ -107,6 +107,7 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
     }
     let mut built: Vec<Kept> = Vec::new();
     let mut from_builds: HashSet<RepoPath> = HashSet::new();
+    let mut covered: Vec<Kept> = Vec::new();
     let mut last = Last { asking, lone: entries.lone, ..Last::default() };
     for _ in 0..WAVES {
         let mut todo = queue.take(&mut last, &mut seen);
@@ -125,7 +126,8 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
         drop(outer);
         for of_roots in gathered {
             let Gathered { facts, said, shadowed: other, unmatched: idle, kept, .. } = of_roots;
-            let Gathered { files, failed, off: charts, switched, evaluated, .. } = of_roots;
+            let Gathered { files, failed, off: charts, switched, evaluated, covered: merged_over, .. } =
+                of_roots;
             found.off.push(switched.facts);
             let charts = charts.into_iter().map(|chart| What::Charted(Box::new(chart)));
             queue.extend(charts.map(|off| Root { standing: Standing::Off, ..Root::new(off) }));
@@ -135,6 +137,7 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
             found.unmatched.push(idle.facts);
             unmatched_parts.extend(idle.parts);
             from_builds.extend(files);
+            covered.extend(merged_over);
             found.deployed.push(facts.facts);
             parts.extend(facts.parts);
             found.written.push(said.facts);
@@ -153,6 +156,7 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
     }
     found.covered = builder.covered(queue.filled(), (&raw, &built), &from_builds);
     let all = in_cluster(&raw, &built, &from_builds);
+    found.covered.extend(builder.merged_over(&covered, &all));
     parts.extend(builder.hand_over_all(&built, &all, &mut found));
     let read = |read: &mut AsWritten<R>, file: &Written| {
         builder.as_written(file, &all, from_builds.contains(&file.path), &seen, read);
@@ -444,6 +448,11 @@ impl<R: Default + Send> Builder<'_, R> {
         gathered: &mut Gathered<R>,
     ) {
         gathered.files.extend(build.deleted);
+        if !build.covered.is_empty() {
+            let mut covered = Kept::default();
+            build.covered.into_iter().for_each(|object| covered.take(object, self.entries.mentions));
+            gathered.covered.push(covered);
+        }
         for object in build.objects {
             gathered.files.insert(object.file.clone());
             kept.take(object, self.entries.mentions);

@@ -1,7 +1,7 @@
 //! The pins and skips of a repository.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -44,6 +44,9 @@ impl PinsReport {
     ) -> Self {
         let by_pin: Option<HashMap<*const Pin, &Judged>> =
             judged.map(|(_, moves)| moves.iter().rev().map(|m| (Arc::as_ptr(&m.pin), m)).collect());
+        // What a rendering alone finds out is judged by none, and goes with its stage.
+        let judged_of = judged.into_iter().flat_map(|(_, moves)| moves);
+        let proposed: HashSet<_> = judged_of.map(|m| (target_of(&m.pin), m.pin.stage)).collect();
         let row = |pin: &Arc<Pin>| {
             let target = target_of(pin);
             let judged = by_pin.as_ref().map(|moves| moves.get(&Arc::as_ptr(pin)));
@@ -53,11 +56,11 @@ impl PinsReport {
                     None,
                     pin.stays.map(RowReason::Stays).or(Some(RowReason::Outside(Outside::NoTarget))),
                 ),
-                (Some(_), None) => (pin.stays.is_none(), None, pin.stays.map(RowReason::Stays)),
-                (Some(_), Some(None)) => {
+                (Some(_), Some(None)) if !proposed.contains(&(target.clone(), pin.stage)) => {
                     let reason = pin.stays.map_or(RowReason::Outside(Outside::NotProposed), RowReason::Stays);
                     (false, None, Some(reason))
                 }
+                (Some(_), None | Some(None)) => (pin.stays.is_none(), None, pin.stays.map(RowReason::Stays)),
                 (Some(_), Some(Some(judged))) => {
                     let new = match judged.becomes() {
                         Some(NewText::Fixed(text) | NewText::Rendered(text)) => Some(text.clone()),

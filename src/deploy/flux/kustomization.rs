@@ -98,6 +98,7 @@ pub fn kustomization(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) 
     build = kustomize::build_as(files, &path, &added(files, &folder, &own, spec));
     let by = Some(object.file.clone());
     build.objects.iter_mut().for_each(|o| o.by.clone_from(&by));
+    build.covered.iter_mut().for_each(|o| o.by.clone_from(&by));
     build.strays.iter_mut().for_each(|o| o.by.clone_from(&by));
     build.charts.iter_mut().for_each(|chart| chart.by.clone_from(&by));
     if let Some(variables) = Variables::of(object, cluster) {

@@ -25,6 +25,10 @@ const LOOKS: usize = 10_000_000;
 pub(super) struct Builder<'f> {
     pub files: &'f dyn Files,
     pub notes: IndexSet<Note>,
+    /// Whether what generators merge over others gives way to it: what these say is seen so.
+    pub gives_way: bool,
+    /// Whether a generator is merged over what another one says otherwise.
+    pub lays_over: bool,
     /// The files of objects that are deleted.
     pub deleted: Vec<RepoPath>,
     pub guards: Vec<Guard>,
@@ -52,7 +56,7 @@ pub(super) struct Here {
 }
 
 /// What a kustomization has come to so far.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Layer {
     pub resources: Vec<Resource>,
     pub config: Config,
@@ -70,6 +74,8 @@ impl<'f> Builder<'f> {
         Self {
             files,
             notes: IndexSet::new(),
+            gives_way: false,
+            lays_over: false,
             deleted: Vec::new(),
             guards: Vec::new(),
             strays: Vec::new(),

@@ -195,7 +195,13 @@ pub(super) fn absorb(
     let mut keep = |path: &[&str]| {
         let mut over = old.value.path(path).cloned().unwrap_or_else(Value::empty);
         let own = new.value.path(path).cloned();
-        own.iter().flat_map(Value::entries).for_each(|(key, value)| over.insert(key, value.clone()));
+        for (key, value) in own.iter().flat_map(Value::entries) {
+            let says_otherwise = over.entry(key).is_some_and(|there| there != value);
+            builder.lays_over |= says_otherwise;
+            if !(builder.gives_way && says_otherwise) {
+                over.insert(key, value.clone());
+            }
+        }
         let Some((key, parents)) = path.split_last() else { return };
         let parent = parents.iter().try_fold(&mut new.value, |value, key| value.entry_mut(key));
         if let Some(parent) = parent.filter(|_| over.entries().next().is_some()) {

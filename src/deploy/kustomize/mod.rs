@@ -82,8 +82,22 @@ pub fn build_with(files: &dyn Files, path: &RepoPath, kustomization: &Value, mad
 }
 
 fn built(files: &dyn Files, path: &RepoPath, kustomization: &Value, base: Layer) -> Build {
+    let (build, lays_over) = built_once(files, path, kustomization, base.clone(), false);
+    let covered =
+        if lays_over { built_once(files, path, kustomization, base, true).0.objects } else { Vec::new() };
+    Build { covered, ..build }
+}
+
+/// Builds it as kustomize does, or so that generators give way to those that they are merged over; says whether there are any.
+fn built_once(
+    files: &dyn Files,
+    path: &RepoPath,
+    kustomization: &Value,
+    base: Layer,
+    gives_way: bool,
+) -> (Build, bool) {
     let here = builder::Here { folder: path.folder().to_owned(), path: path.clone() };
-    let mut builder = builder::Builder::new(files);
+    let mut builder = builder::Builder { gives_way, ..builder::Builder::new(files) };
     // A component is laid over the objects of whoever takes it in.
     let is_component = kustomization.text(&["kind"]).is_some_and(|kind| kind == "Component");
     let base = Layer { outside: base.outside || is_component, ..base };
@@ -104,7 +118,7 @@ fn built(files: &dyn Files, path: &RepoPath, kustomization: &Value, base: Layer)
         idle.append(&mut unmatched);
     }
     let notes = builder.notes.into_iter().collect();
-    Build {
+    let build = Build {
         objects,
         charts,
         deleted,
@@ -116,5 +130,6 @@ fn built(files: &dyn Files, path: &RepoPath, kustomization: &Value, base: Layer)
         images_of_known,
         notes,
         ..Build::default()
-    }
+    };
+    (build, builder.lays_over)
 }

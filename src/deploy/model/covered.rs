@@ -61,6 +61,22 @@ impl<R: Default + Send> Builder<'_, R> {
     }
 }
 
+impl<R: Default + Send> Builder<'_, R> {
+    /// Hands over what builds would give with what generators are merged over.
+    pub(super) fn merged_over(&self, covered: &[Kept], all: &Cluster<'_>) -> Vec<R> {
+        let gathered = parallel::fold(covered, |gathered: &mut Gathered<R>, kept| {
+            let cluster = Cluster::within(&kept.references, all);
+            self.hand_over(kept, all, false, &mut gathered.shadowed);
+            for root in &kept.roots {
+                let before = gathered.begin(Standing::Shadowed);
+                self.root(&What::Object(root.clone()), &cluster, gathered);
+                gathered.end(Standing::Shadowed, before);
+            }
+        });
+        gathered.into_iter().map(|gathered| gathered.shadowed.facts).collect()
+    }
+}
+
 /// What others read of an object.
 fn says(object: &Object) -> [Option<&Value>; 3] {
     ["data", "stringData", "spec"].map(|key| object.value.get(key))

@@ -28,6 +28,8 @@ pub(super) struct Gathered<R> {
     pub kept: Vec<Kept>,
     /// The files of the objects.
     pub files: HashSet<RepoPath>,
+    /// What builds would give with what generators are merged over.
+    pub covered: Vec<Kept>,
     /// Charts that cannot be rendered as nobody deploys them.
     pub failed: Vec<Charted>,
     /// What charts would bring with more of them switched on.
@@ -51,8 +53,8 @@ impl<R: Default> Default for Said<R> {
 impl<R: Default> Default for Gathered<R> {
     fn default() -> Self {
         let (facts, said, shadowed, switched, unmatched) = Default::default();
-        let (kept, files, failed, off, evaluated) = Default::default();
-        Self { facts, said, shadowed, switched, unmatched, kept, files, failed, off, evaluated }
+        let (kept, files, covered, failed, off, evaluated) = Default::default();
+        Self { facts, said, shadowed, switched, unmatched, kept, files, covered, failed, off, evaluated }
     }
 }
 
