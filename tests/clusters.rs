@@ -263,19 +263,17 @@ fn who_stays_at_a_revision_is_told_by_its_own_source() {
 
 #[test]
 fn a_folder_of_a_registry_s_artifact_is_none_of_the_repository() {
-    let application = |source: &str| {
+    let application = |name: &str, url: &str| {
         format!(
-            "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: cp, namespace: argocd}}\n\
-             spec: {{destination: {{namespace: linkerd}}, source: {{path: ., targetRevision: 2026.8.2, {source}}}}}\n"
+            "---\napiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: {name}, namespace: argocd}}\n\
+             spec: {{destination: {{namespace: linkerd}}, source: {{path: ., targetRevision: 2026.8.2, repoURL: '{url}'}}}}\n"
         )
     };
-    let appliers = |source: &str| {
-        let text = application(source);
-        let found = scan(&MemoryTree::new([("cp.yaml", text.as_bytes())]), &ScanOptions::default()).unwrap();
-        (found.pins.len(), found.facts.appliers.values().flatten().count())
-    };
-    assert_eq!(appliers("repoURL: 'oci://registry.example.com/charts/linkerd-control-plane'"), (1, 0));
-    assert_eq!(appliers("repoURL: 'https://github.com/acme/fleet'").1, 0, "nothing there moves");
+    let text = application("cp", "oci://registry.example.com/charts/linkerd-control-plane")
+        + &application("apps", "https://github.com/acme/fleet");
+    let found = scan(&MemoryTree::new([("cp.yaml", text.as_bytes())]), &ScanOptions::default()).unwrap();
+    let names: Vec<&str> = found.facts.appliers.values().flatten().map(|applier| &*applier.name).collect();
+    assert_eq!(names, ["apps"]);
 }
 
 /// `tests/installations/<name>/before` is a repository, `expected.json` says of each pin what stays of it and whom it serves.

@@ -31,18 +31,13 @@ impl<'p> Versions<'p> {
     /// Returns the nearest one that stays to a value, where no version of its chart that moves is as near.
     pub fn near(&self, value: &Pin) -> Option<(Reason, Line)> {
         let chart = value.chart.as_deref()?;
+        let shared = |pin: &Pin| pin.path.shared_folders(&value.path);
         // One that is not followed may be of any chart.
         let may_be = |pin: &Pin| pin.kind == PinKind::Other || pin.is_of(chart);
         let staying = self.staying.iter().filter(|(pin, _)| may_be(pin));
-        let (nearest, reason) = staying.max_by_key(|(pin, _)| shared(pin, value))?;
-        let moving = self.moving.iter().filter(|pin| pin.is_of(chart)).map(|pin| shared(pin, value)).max();
-        let is_nearer = moving.is_none_or(|moving| moving < shared(nearest, value));
+        let (nearest, reason) = staying.max_by_key(|(pin, _)| shared(pin))?;
+        let moving = self.moving.iter().filter(|pin| pin.is_of(chart)).map(|pin| shared(pin)).max();
+        let is_nearer = moving.is_none_or(|moving| moving < shared(nearest));
         is_nearer.then(|| (*reason, (nearest.path.clone(), nearest.site.line)))
     }
-}
-
-/// Counts the folders in which both lie.
-fn shared(a: &Pin, b: &Pin) -> usize {
-    let (a, b) = (a.path.folder().split('/'), b.path.folder().split('/'));
-    a.zip(b).take_while(|(a, b)| a == b).count()
 }

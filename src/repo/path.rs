@@ -53,6 +53,11 @@ impl RepoPath {
         self.last_slash().and_then(|at| self.0.get(at + 1..)).unwrap_or(&self.0)
     }
 
+    /// Counts the folders around this file and another one, from the root on.
+    pub fn shared_folders(&self, other: &Self) -> usize {
+        equal_parts(self.folder(), other.folder()).count()
+    }
+
     fn last_slash(&self) -> Option<usize> {
         memchr::memrchr(b'/', self.0.as_bytes())
     }
@@ -61,6 +66,16 @@ impl RepoPath {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// Returns the folder that both of two folders lie in; `""` is the root.
+pub fn common_folder<'f>(one: &'f str, other: &str) -> &'f str {
+    let length: usize = equal_parts(one, other).map(|part| part.len() + 1).sum();
+    one.get(..length.saturating_sub(1)).unwrap_or_default()
+}
+
+fn equal_parts<'f>(one: &'f str, other: &str) -> impl Iterator<Item = &'f str> {
+    one.split('/').zip(other.split('/')).take_while(|(a, b)| a == b).map(|(part, _)| part)
 }
 
 impl fmt::Display for RepoPath {
@@ -72,6 +87,15 @@ impl fmt::Display for RepoPath {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folders_are_shared_by_their_whole_names() {
+        let pairs = [("a/b/c", "a/b/d"), ("a/b", "a/bc"), ("a", "b"), ("", "a"), ("a/b", "a/b")];
+        assert_eq!(pairs.map(|(one, other)| common_folder(one, other)), ["a/b", "a", "", "", "a/b"]);
+        let path = |text: &str| RepoPath::new(text).unwrap();
+        let shared = |one: &str, other: &str| path(one).shared_folders(&path(other));
+        assert_eq!([shared("a/b/x", "a/b/y"), shared("a/b/x", "a/bc/x"), shared("a/x", "b/x")], [2, 1, 0]);
+    }
 
     #[test]
     fn a_path_stays_in_the_tree() {

@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tag_of_a_debug_container_is_no_proxy() {
+    fn what_nothing_runs_is_no_proxy() {
         let off = |pin: &mut Pin| pin.is_off = true;
         let debug = |b: Build| b.chart("cp.yaml", CP, "2026.6.2").proxy("ns.yaml", "edge-25.4.4").with(off);
         assert_eq!(Case::default().pins(debug).check(ID), []);

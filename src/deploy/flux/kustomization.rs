@@ -111,8 +111,13 @@ pub fn kustomization(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) 
             let other = other.filter(|value| *value != object.value);
             build.shadowed.extend(other.map(|value| Object { value, ..object.clone() }));
         }
+        for object in &mut build.covered {
+            let filled = variables.fill(object, files, &mut Vec::new());
+            filled.into_iter().for_each(|value| object.value = value);
+        }
     }
     set_common_metadata(spec, &mut build.objects);
+    set_common_metadata(spec, &mut build.covered);
     build
 }
 

@@ -6,16 +6,13 @@
 use indexmap::IndexMap;
 
 use super::envsubst::{self, BYTES, SubstituteError};
-use crate::{
-    deploy::{
-        cluster::{Cluster, Reference},
-        files::Files,
-        go_yaml,
-        note::{About, Bound, Note},
-        object::Object,
-        value::{Origin, Part, Scalar, Value, Via},
-    },
-    repo::RepoPath,
+use crate::deploy::{
+    cluster::{Cluster, Reference},
+    files::Files,
+    go_yaml,
+    note::{About, Bound, Note},
+    object::Object,
+    value::{Origin, Part, Scalar, Value, Via},
 };
 
 /// The label or annotation that keeps an object as it is.
@@ -68,16 +65,11 @@ fn source<'c>(kustomization: &Object, from: &Value, cluster: &Cluster<'c>) -> So
 /// Tells whether a map is another cluster's: it is not built with the Kustomization, and lies nearer to a namesake of that one,
 /// which is in another cluster then. A patch of a Kustomization is none.
 fn is_anothers(map: &Object, kustomization: &Object, cluster: &Cluster<'_>) -> bool {
-    let folders = |object: &Object| shared_folders(&object.file, &map.file);
+    let folders = |object: &Object| object.file.shared_folders(&map.file);
     let is_whole = |object: &Object| object.value.path(&["spec", "sourceRef"]).is_some();
     let own = folders(kustomization);
     let mut others = cluster.namesakes(kustomization);
     !cluster.has_itself(map) && others.any(|other| is_whole(other) && folders(other) > own)
-}
-
-/// Counts the folders around both of two files.
-fn shared_folders(a: &RepoPath, b: &RepoPath) -> usize {
-    a.folder().split('/').zip(b.folder().split('/')).take_while(|(a, b)| a == b).count()
 }
 
 // === impl Variables ===

@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{Mark, Role, reach::Lot, top::Away};
-use crate::deploy::object::Labels;
+use crate::{deploy::object::Labels, repo::common_folder};
 
 /// Of more clusters side by side, what nobody reads is said to serve none.
 const BESIDE: usize = 200;
@@ -88,13 +88,7 @@ fn has_plane(lot: &Lot, marks: &[Mark]) -> bool {
 
 /// Returns the folder that all folders lie in.
 pub(super) fn home<'f>(folders: impl IntoIterator<Item = &'f str>) -> String {
-    let mut folders = folders.into_iter();
-    let first: Vec<&str> = folders.next().unwrap_or_default().split('/').collect();
-    let shared = folders.fold(first, |shared, folder| {
-        let same = shared.iter().zip(folder.split('/')).take_while(|(a, b)| **a == *b).count();
-        shared.into_iter().take(same).collect()
-    });
-    shared.join("/")
+    folders.into_iter().reduce(|one, other| common_folder(one, other)).unwrap_or_default().to_owned()
 }
 
 // === impl Group ===

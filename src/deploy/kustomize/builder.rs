@@ -25,7 +25,7 @@ const LOOKS: usize = 10_000_000;
 pub(super) struct Builder<'f> {
     pub files: &'f dyn Files,
     pub notes: IndexSet<Note>,
-    /// Whether what generators merge over others gives way to it: what these say is seen so.
+    /// Whether what generators merge over others gives way: what these say is seen so.
     pub gives_way: bool,
     /// Whether a generator is merged over what another one says otherwise.
     pub lays_over: bool,

@@ -1,7 +1,5 @@
 //! ConfigMaps and Secrets that kustomize generates.
 
-use std::sync::Arc;
-
 use base64::{Engine, engine::general_purpose::STANDARD};
 
 use super::{
@@ -196,7 +194,7 @@ pub(super) fn absorb(
         let mut over = old.value.path(path).cloned().unwrap_or_else(Value::empty);
         let own = new.value.path(path).cloned();
         for (key, value) in own.iter().flat_map(Value::entries) {
-            let says_otherwise = over.entry(key).is_some_and(|there| there != value);
+            let says_otherwise = path == ["data"] && over.entry(key).is_some_and(|there| there != value);
             builder.lays_over |= says_otherwise;
             if !(builder.gives_way && says_otherwise) {
                 over.insert(key, value.clone());
@@ -213,8 +211,12 @@ pub(super) fn absorb(
     if merged {
         keep(&["data"]);
         keep(&["binaryData"]);
-        let own: Vec<Arc<str>> = new.plain.iter().map(|(key, ..)| key.clone()).collect();
-        new.plain.extend(old.plain.iter().filter(|(key, ..)| !own.contains(key)).cloned());
+        let (mut first, mut second) = (std::mem::take(&mut new.plain), old.plain.clone());
+        if builder.gives_way {
+            std::mem::swap(&mut first, &mut second);
+        }
+        second.retain(|(key, ..)| first.iter().all(|(own, ..)| own != key));
+        new.plain = [first, second].concat();
     }
     new.set_metadata("name", old.value.scalar(&["metadata", "name"]));
     new.set_metadata("namespace", old.value.scalar(&["metadata", "namespace"]));

@@ -7,6 +7,7 @@ use super::{
     Builder, What,
     gathered::{Gathered, Said},
     kept::{Kept, Standing},
+    last::reads_cluster,
 };
 use crate::{
     deploy::{cluster::Cluster, object::Object, value::Value},
@@ -43,8 +44,7 @@ impl<R: Default + Send> Builder<'_, R> {
             self.root(&What::Object(root.clone()), &cluster, gathered);
             gathered.end(Standing::Shadowed, before);
         });
-        let asks =
-            |kept: &Kept| kept.releases.iter().filter(|o| super::last::reads_cluster(o)).cloned().collect();
+        let asks = |kept: &Kept| kept.releases.iter().filter(|o| reads_cluster(o)).cloned().collect();
         let asking: Vec<Kept> =
             built.iter().map(|kept| Kept { releases: asks(kept), ..Kept::default() }).collect();
         let mut found = Vec::new();
@@ -59,9 +59,7 @@ impl<R: Default + Send> Builder<'_, R> {
         found.push(said.facts);
         found
     }
-}
 
-impl<R: Default + Send> Builder<'_, R> {
     /// Hands over what builds would give with what generators are merged over.
     pub(super) fn merged_over(&self, covered: &[Kept], all: &Cluster<'_>) -> Vec<R> {
         let gathered = parallel::fold(covered, |gathered: &mut Gathered<R>, kept| {

@@ -62,10 +62,8 @@ fn version(
 /// folders have most in common with its own, the control plane's first.
 fn around<'r>(request: &Regenerate<'r>, set: &Committed) -> Vec<&'r String> {
     let deployed = request.uses.iter().filter(|found| found.chart == set.chart).map(|found| &found.version);
-    let folder = |set: &Committed| set.path().map(|path| path.folder().to_owned()).unwrap_or_default();
-    let own = folder(set);
     let common =
-        |other: &Committed| own.split('/').zip(folder(other).split('/')).take_while(|(a, b)| a == b).count();
+        |other: &Committed| set.path().zip(other.path()).map_or(0, |(own, other)| own.shared_folders(other));
     let mut others: Vec<_> = request.committed.iter().filter(|other| other.version.is_some()).collect();
     others.sort_by_key(|other| (std::cmp::Reverse(common(other)), other.chart != CONTROL_PLANE));
     deployed.chain(others.into_iter().filter_map(|other| other.version.as_ref())).collect()

@@ -12,7 +12,7 @@ use std::{
 use super::{Committed, CommittedFile, recognise::marks};
 use crate::{
     render::{Manifest, Object, ObjectKey},
-    repo::{Entry, Mode, RepoPath, Tree},
+    repo::{Entry, Mode, RepoPath, Tree, common_folder},
 };
 
 /// The files of a set and what of them is the chart's.
@@ -52,7 +52,7 @@ impl Placed {
             placed.search(tree, set, &wanted, |folder| reach.folders.contains(folder));
         }
         if is_missing(&placed) && reach.home.is_some() {
-            placed.search(tree, set, &wanted, |folder| reach.has(folder));
+            placed.search(tree, set, &wanted, |folder| reach.has(folder) && !reach.folders.contains(folder));
         }
         placed
     }
@@ -152,9 +152,8 @@ impl<'s> Reach<'s> {
     /// Lists them.
     pub fn of(set: &'s Committed) -> Self {
         let folders: BTreeSet<&str> = set.files.iter().map(|file| file.path.folder()).collect();
-        let mut all = folders.iter().copied();
-        let home = all.next().map(|first| all.fold(first, common)).filter(|home| !home.is_empty());
-        Self { home: home.filter(|_| folders.len() > 1), folders }
+        let home = folders.iter().copied().reduce(|one, other| common_folder(one, other));
+        Self { home: home.filter(|home| folders.len() > 1 && !home.is_empty()), folders }
     }
 
     /// Tells whether a folder is one of them.
@@ -164,12 +163,6 @@ impl<'s> Reach<'s> {
         };
         self.folders.contains(folder) || self.home.is_some_and(is_inside)
     }
-}
-
-/// Returns the folder that both lie in.
-fn common<'s>(one: &'s str, other: &str) -> &'s str {
-    let same = one.split('/').zip(other.split('/')).take_while(|(a, b)| a == b).map(|(a, _)| a.len() + 1);
-    one.get(..same.sum::<usize>().saturating_sub(1)).unwrap_or_default()
 }
 
 /// Tells whether SOPS has encrypted an object: no text of it may change, or it can never be read again.
