@@ -27,7 +27,7 @@ pub(super) struct Builder<'f> {
     pub notes: IndexSet<Note>,
     /// Whether what generators merge over others gives way: what these say is seen so.
     pub gives_way: bool,
-    /// Whether a generator is merged over what another one says otherwise.
+    /// Whether a generator is merged over a key that another one has.
     pub lays_over: bool,
     /// The files of objects that are deleted.
     pub deleted: Vec<RepoPath>,

@@ -194,9 +194,10 @@ pub(super) fn absorb(
         let mut over = old.value.path(path).cloned().unwrap_or_else(Value::empty);
         let own = new.value.path(path).cloned();
         for (key, value) in own.iter().flat_map(Value::entries) {
-            let says_otherwise = path == ["data"] && over.entry(key).is_some_and(|there| there != value);
-            builder.lays_over |= says_otherwise;
-            if !(builder.gives_way && says_otherwise) {
+            // Alike or not: what moves in one place moves in the other.
+            let is_over = path == ["data"] && over.entry(key).is_some();
+            builder.lays_over |= is_over;
+            if !(builder.gives_way && is_over) {
                 over.insert(key, value.clone());
             }
         }
