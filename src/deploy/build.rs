@@ -10,8 +10,8 @@ pub struct Build {
     pub objects: Vec<Object>,
     /// The charts that kustomize would inflate, or Argo CD render.
     pub charts: Vec<ChartRelease>,
-    /// The files of objects that patches delete.
-    pub deleted: Vec<RepoPath>,
+    /// The files of objects that patches delete, and those of a folder that the deployer is told to leave out.
+    pub left_out: Vec<RepoPath>,
     /// What must move together with what it is compared with.
     pub guards: Vec<Guard>,
     /// What is said of objects that are not known here, those of a chart or of a remote base: parts of objects.

@@ -447,7 +447,7 @@ impl<R: Default + Send> Builder<'_, R> {
         outer: &Cluster<'_>,
         gathered: &mut Gathered<R>,
     ) {
-        gathered.files.extend(build.deleted);
+        gathered.files.extend(build.left_out);
         if !build.covered.is_empty() {
             let mut covered = Kept::default();
             build.covered.into_iter().for_each(|object| covered.take(object, self.entries.mentions));

@@ -26,12 +26,15 @@ pub(super) fn take(source: &Source<'_>, folder: &str, deployed: &mut Build) {
     let prefix = if folder.is_empty() { 0 } else { folder.len() + 1 };
     for entry in source.files.below(folder) {
         let below = entry.path.as_str().get(prefix..).unwrap_or_default();
-        let wanted = (recurse || !below.contains('/'))
+        let is_manifest = (recurse || !below.contains('/'))
             && (all || has_manifest(below))
-            && matches!(entry.mode, Mode::File | Mode::Executable)
-            && !out.as_ref().is_some_and(|g| g.is_match(below))
-            && (include.is_none() || taken.as_ref().is_some_and(|g| g.is_match(below)));
-        if wanted {
+            && matches!(entry.mode, Mode::File | Mode::Executable);
+        if !is_manifest {
+            continue;
+        }
+        if out.as_ref().is_some_and(|g| g.is_match(below)) {
+            deployed.left_out.push(entry.path.clone());
+        } else if include.is_none() || taken.as_ref().is_some_and(|g| g.is_match(below)) {
             take_file(source, entry, deployed);
         }
     }
@@ -52,6 +55,7 @@ fn take_file(source: &Source<'_>, entry: &Entry, deployed: &mut Build) {
         return;
     }
     if source.files.file(path).is_ok_and(|file| file.text.contains(SKIP)) {
+        deployed.left_out.push(entry.path.clone());
         return;
     }
     match source.files.documents(path) {

@@ -45,7 +45,7 @@ fn add(source: &Source<'_>, build: Build, deployed: &mut Build) {
     deployed.objects.extend(build.objects.into_iter().map(|object| Object { by: by.clone(), ..object }));
     deployed.charts.extend(build.charts.into_iter().map(|chart| ChartRelease { by: by.clone(), ..chart }));
     deployed.covered.extend(build.covered);
-    deployed.deleted.extend(build.deleted);
+    deployed.left_out.extend(build.left_out);
     deployed.guards.extend(build.guards);
     deployed.strays.extend(build.strays);
     deployed.idle.extend(build.idle);

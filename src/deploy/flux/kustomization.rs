@@ -4,11 +4,11 @@
 //! The folder is looked for in this tree, whatever the source, unless it is the root. Without a kustomization every manifest below is taken in,
 //! and every kustomization of a folder below.
 
-use super::{ARTIFACT, KUSTOMIZATIONS, artifact::Artifact, substitute::Variables};
+use super::{ARTIFACT, KUSTOMIZATIONS, SOURCES, artifact::Artifact, ignored::Ignored, substitute::Variables};
 use crate::{
     deploy::{
         build::Build,
-        cluster::Cluster,
+        cluster::{Cluster, Reference},
         files::Files,
         go_yaml,
         kustomize::{self, NAMES},
@@ -80,7 +80,7 @@ pub fn kustomization(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) 
     let none = Value::empty();
     let spec = object.value.get("spec").unwrap_or(&none);
     let path = spec.scalar(&["path"]).cloned().unwrap_or_else(|| Scalar::made("."));
-    let Some(folder) = folder_of(&path, object, cluster, files) else {
+    let Some((folder, source)) = place(&path, object, cluster, files) else {
         let over = added(files, object.file.folder(), &none, spec);
         build = kustomize::build_over(files, &object.file, &over);
         build.notes.push(note(About::Remote(path.text().into_owned())));
@@ -93,9 +93,12 @@ pub fn kustomization(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) 
             return build;
         }
     };
-    let made = found.or_else(|| Some((RepoPath::resolve(&folder, NAMES[0])?, generated(files, &folder))));
-    let Some((path, own)) = made else { return build };
+    let ignored = Ignored::of(&folder, source, files);
+    let made = || Some((RepoPath::resolve(&folder, NAMES[0])?, generated(files, &folder, &ignored)));
+    let found = found.filter(|(path, _)| !ignored.has(path.as_str()));
+    let Some((path, own)) = found.or_else(made) else { return build };
     build = kustomize::build_as(files, &path, &added(files, &folder, &own, spec));
+    build.left_out.extend(left_out(files, &folder, &ignored));
     let by = Some(object.file.clone());
     build.objects.iter_mut().for_each(|o| o.by.clone_from(&by));
     build.covered.iter_mut().for_each(|o| o.by.clone_from(&by));
@@ -131,7 +134,13 @@ pub(super) fn set_common_metadata(spec: &Value, objects: &mut [Object]) {
     }
 }
 
-fn folder_of(path: &Scalar, object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> Option<String> {
+/// Returns the folder of the tree, and the source that it is of.
+fn place<'a>(
+    path: &Scalar,
+    object: &Object,
+    cluster: &'a Cluster<'_>,
+    files: &dyn Files,
+) -> Option<(String, Option<&'a Object>)> {
     if path.unknown_to().is_some() {
         return None;
     }
@@ -146,12 +155,19 @@ fn folder_of(path: &Scalar, object: &Object, cluster: &Cluster<'_>, files: &dyn 
     let clean = written.trim_start_matches('/');
     let folder = RepoPath::resolve("", &format!("{clean}/.x"))?.folder().to_owned();
     let source = |key| reference.and_then(|reference| reference.text(&[key]));
-    let source = source("kind").zip(source("name")).map(|(kind, name)| repositories::referred(&kind, &name));
+    let named = source("kind").zip(source("name"));
     let is_here = match folder.is_empty() {
-        true => source.is_none_or(|source| files.has_root_of(&source)),
+        true => {
+            named.as_ref().is_none_or(|(kind, name)| files.has_root_of(&repositories::referred(kind, name)))
+        }
         false => files.has_folder(&folder),
     };
-    is_here.then_some(folder)
+    let namespace = source("namespace").or_else(|| object.namespace().and_then(Scalar::known));
+    let found = named.and_then(|(kind, name)| {
+        let (namespace, from) = (namespace.as_deref(), &object.file);
+        cluster.find(Reference { group: SOURCES, kind: &kind, name: &name, namespace, from })
+    });
+    is_here.then_some((folder, found))
 }
 
 fn set_metadata(object: &mut Object, part: &str, key: &str, value: &Value) {
@@ -168,8 +184,22 @@ fn set_metadata(object: &mut Object, part: &str, key: &str, value: &Value) {
     }
 }
 
+/// Lists the manifests of a folder that its source leaves out.
+fn left_out<'a>(
+    files: &'a dyn Files,
+    folder: &str,
+    ignored: &'a Ignored,
+) -> impl Iterator<Item = RepoPath> + 'a {
+    let paths = files.below(folder).iter().map(|entry| &entry.path);
+    paths.filter(|path| is_manifest(path.as_str()) && ignored.has(path.as_str())).cloned()
+}
+
+fn is_manifest(path: &str) -> bool {
+    path.ends_with(".yaml") || path.ends_with(".yml")
+}
+
 /// Makes up the kustomization of a folder that has none.
-fn generated(files: &dyn Files, folder: &str) -> Value {
+fn generated(files: &dyn Files, folder: &str, ignored: &Ignored) -> Value {
     let prefix = if folder.is_empty() { 0 } else { folder.len() + 1 };
     let mut resources: Vec<Value> = Vec::new();
     let mut inside: Option<String> = None;
@@ -180,13 +210,15 @@ fn generated(files: &dyn Files, folder: &str) -> Value {
         }
         let below = path.get(prefix..).unwrap_or_default();
         // The outermost folder on the way that has a kustomization of its own.
-        let has_own =
-            |sub: &&str| kustomize::file(files, path.get(..prefix + sub.len()).unwrap_or_default()).is_some();
+        let has_own = |sub: &&str| {
+            let file = kustomize::file(files, path.get(..prefix + sub.len()).unwrap_or_default());
+            file.is_some_and(|file| !ignored.has(file.as_str()))
+        };
         let own = below.match_indices('/').map(|(at, _)| &below[..at]).find(has_own);
         if let Some(sub) = own {
             resources.push(Value::made(&format!("./{sub}")));
             inside = Some(format!("{}/", path.get(..prefix + sub.len()).unwrap_or_default()));
-        } else if below.ends_with(".yaml") || below.ends_with(".yml") {
+        } else if is_manifest(below) && !ignored.has(path) {
             resources.push(Value::made(&format!("./{below}")));
         }
     }

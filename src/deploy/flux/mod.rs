@@ -6,6 +6,7 @@
 mod artifact;
 pub mod envsubst;
 pub mod helm_release;
+mod ignored;
 pub mod kustomization;
 mod pattern;
 pub mod resource_set;

@@ -111,7 +111,7 @@ fn built_once(
     let charts = layer.charts.into_iter().map(|chart| ChartRelease { by: by.clone(), ..chart }).collect();
     let strays = builder.strays.into_iter().map(|stray| Object { by: by.clone(), ..stray }).collect();
     let (guards, images, images_of_known) = (builder.guards, builder.images, builder.images_of_known);
-    let deleted = builder.deleted;
+    let left_out = builder.deleted;
     let (mut idle, mut unmatched) = (builder.idle, builder.unmatched);
     // Where not all is followed, there may be what a patch means.
     if !builder.notes.is_empty() {
@@ -121,7 +121,7 @@ fn built_once(
     let build = Build {
         objects,
         charts,
-        deleted,
+        left_out,
         guards,
         strays,
         idle,
