@@ -188,6 +188,19 @@ impl ChartRelease {
         }
     }
 
+    /// Returns the folder that the chart is in, where it is one of a Git repository and known: deployers take no path out of
+    /// that.
+    pub fn folder(&self) -> Option<String> {
+        let (Repository::Git(_), Some(path)) = (&self.repository, self.chart.known()) else { return None };
+        let inside = RepoPath::resolve("", &format!("./{path}/Chart.yaml"))?;
+        Some(inside.folder().to_owned())
+    }
+
+    /// Returns the same where the tree has a chart there.
+    pub fn folder_in(&self, files: &dyn Files) -> Option<String> {
+        self.folder().filter(|folder| beside(folder, ".", files).is_some())
+    }
+
     /// Returns the scalars of the release itself and of the layers that the tree has: one that differs tells two releases
     /// apart.
     pub fn scalars(&self) -> impl Iterator<Item = &Scalar> {
@@ -379,6 +392,12 @@ fn named(chart: Scalar, repository: Repository) -> (Scalar, Repository) {
         }
         other => (chart, other),
     }
+}
+
+/// Finds the chart of the tree that a path from a folder means.
+pub fn beside(folder: &str, path: &str, files: &dyn Files) -> Option<Scalar> {
+    let inside = RepoPath::resolve(folder, &format!("{path}/Chart.yaml"))?;
+    files.has(inside.as_str()).then(|| Scalar::made(inside.folder()))
 }
 
 /// Cuts the address of a chart in a registry into the chart's name and what is before it.

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    chart::{ChartRelease, Layer, Repository, merged, packaged, registry_chart},
+    chart::{self, ChartRelease, Layer, Repository, merged, packaged, registry_chart},
     cluster::{Cluster, Reference},
     files::Files,
     go_yaml,
@@ -187,7 +187,7 @@ fn release(
     let own = RepoPath::resolve(folder, "Chart.yaml").is_some_and(|chart| files.has(chart.as_str()));
     let written = helm.scalar(&["chart"]).filter(|chart| !chart.text().is_empty()).cloned();
     let written = written.or_else(|| own.then(|| Scalar::made("./")))?;
-    let (chart, repository, version) = source(helm, &written);
+    let (chart, repository, version) = source(helm, &written, (folder, files));
     let mut layers = Vec::new();
     for helm in said {
         layers.extend(helm.get("values").map(Layer::values));
@@ -283,7 +283,11 @@ fn by_cluster(text: &Scalar, is_template: bool) -> Option<Scalar> {
 }
 
 /// Says where the chart is: in a repository by name, in a registry, or a package by its address.
-fn source(helm: &Value, written: &Scalar) -> (Scalar, Repository, Option<Scalar>) {
+fn source(
+    helm: &Value,
+    written: &Scalar,
+    (folder, files): (&str, &dyn Files),
+) -> (Scalar, Repository, Option<Scalar>) {
     let text = written.text();
     let version = helm.scalar(&["version"]).cloned();
     if let Some(repo) = helm.scalar(&["repo"]) {
@@ -294,7 +298,10 @@ fn source(helm: &Value, written: &Scalar) -> (Scalar, Repository, Option<Scalar>
         return (chart, repository, version);
     }
     let packaged = if text.contains("://") { packaged(written) } else { None };
-    packaged.unwrap_or_else(|| (written.clone(), Repository::Git(None), version))
+    packaged.unwrap_or_else(|| {
+        let beside = chart::beside(folder, &text, files);
+        (beside.unwrap_or_else(|| written.clone()), Repository::Git(None), version)
+    })
 }
 
 #[cfg(test)]

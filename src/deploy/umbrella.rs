@@ -29,7 +29,7 @@ pub fn dependencies(
     files: &dyn Files,
     wanted: &dyn Fn(&str) -> bool,
 ) -> Option<Vec<ChartRelease>> {
-    let chart = folder(release, files)?;
+    let chart = release.folder_in(files)?;
     let (mut found, mut left) = (Vec::new(), CHARTS);
     Umbrella { release, files, wanted, folder: chart }.take(DEPTH, &mut left, &mut found);
     Some(found)
@@ -114,15 +114,6 @@ fn document(files: &dyn Files, folder: &str, name: &str) -> Option<(RepoPath, Va
     Some((path, documents.first()?.clone()))
 }
 
-/// Returns the folder of the tree that a release has its chart from.
-pub fn folder(release: &ChartRelease, files: &dyn Files) -> Option<String> {
-    let Repository::Git(_) = release.repository else { return None };
-    let chart = release.chart.text();
-    let inside = RepoPath::resolve("", format!("{chart}/Chart.yaml").trim_start_matches('/'))?;
-    let is_there = release.chart.unknown_to().is_none() && files.has(inside.as_str());
-    is_there.then(|| inside.folder().to_owned())
-}
-
 /// A chart of the tree with what it is given.
 struct Umbrella<'a> {
     release: &'a ChartRelease,
@@ -160,7 +151,7 @@ impl Umbrella<'_> {
             let Some(less) = left.checked_sub(1) else { return };
             *left = less;
             let release = self.given(&path, dependency, &layers);
-            match folder(&release, self.files) {
+            match release.folder_in(self.files) {
                 Some(folder) => Umbrella { release: &release, folder, ..*self }.take(depth, left, found),
                 None => found.push(release),
             }

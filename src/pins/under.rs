@@ -103,6 +103,10 @@ impl Given {
             return Some(Comes::Off);
         }
         let why = under().filter_map(held).max_by_key(|(_, line)| line.is_some());
+        let why = why.or_else(|| {
+            let charts: Option<Vec<&Pin>> = under().map(|at| at.of_another_channel(pins)).collect();
+            charts?.first().map(|chart| (Reason::ChartStays, Some((chart.path.clone(), chart.site.line))))
+        });
         why.map(|(reason, line)| Comes::Stays(reason, line))
     }
 }
@@ -116,6 +120,11 @@ impl Under {
         let order = |pin: &Pin| pin.path.cmp(path).then_with(|| pin.site.span.end.cmp(&span.start));
         let pin = pins.get(pins.partition_point(|pin| order(pin).is_le()))?;
         (pin.path == *path && pin.site.span.start < span.end).then_some(pin)
+    }
+
+    /// The same where it is no release of the edge channel.
+    fn of_another_channel<'p>(&self, pins: &'p [Pin]) -> Option<&'p Pin> {
+        self.chart(pins).filter(|chart| chart.stays == Some(Reason::Channel))
     }
 
     /// Notes that another value is laid over the one that it is of.

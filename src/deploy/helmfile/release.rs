@@ -214,6 +214,9 @@ fn source(loader: &Loader<'_>, state: &State, written: &Scalar) -> (Scalar, Repo
     if text.contains("://") {
         return chart::packaged(written).unwrap_or_else(|| (written.clone(), Repository::Git(None), None));
     }
+    if let Some(folder) = chart::beside(state.path.folder(), &text, loader.run.files) {
+        return (folder, Repository::Git(None), None);
+    }
     let Some(slash) = text.find('/') else {
         return (written.clone(), Repository::Git(None), None);
     };
@@ -226,9 +229,7 @@ fn source(loader: &Loader<'_>, state: &State, written: &Scalar) -> (Scalar, Repo
         let url = if oci { Scalar::made("oci://").then(&url) } else { url };
         return (chart, Repository::Address(url), None);
     }
-    let folder = crate::repo::RepoPath::resolve(state.path.folder(), &text);
-    let local = name.starts_with('.') || folder.is_some_and(|f| loader.run.files.has_folder(f.as_str()));
-    match local {
+    match name.starts_with('.') {
         true => (written.clone(), Repository::Git(None), None),
         false => {
             let who = format!("the Helm repository `{name}`, which {} does not name", state.path);

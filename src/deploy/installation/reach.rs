@@ -9,7 +9,7 @@ use super::{
 use crate::{
     deploy::{
         argo,
-        chart::{ChartRelease, Repository},
+        chart::ChartRelease,
         cluster::Cluster,
         files::Files,
         flux,
@@ -273,7 +273,7 @@ impl<'m> Places<'m> {
 
     /// Takes the files below a folder: what a chart of the tree consists of.
     fn below(&self, folder: &str, found: &mut BTreeSet<usize>) {
-        let prefix = format!("{}/", folder.trim_start_matches("./").trim_end_matches('/'));
+        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
         let behind = self.files.range(prefix.as_str()..).take_while(|(path, _)| path.starts_with(&prefix));
         found.extend(behind.map(|(_, file)| file));
     }
@@ -425,10 +425,8 @@ impl Reach {
             chart.each_read(&mut |scalar| places.read(scalar, &mut self.exact));
         }
         self.plane |= (places.is_plane)(&chart.chart.text());
-        if matches!(chart.repository, Repository::Git(_)) {
-            places.below(&chart.chart.text(), &mut self.near);
-        }
-        let inner = umbrella::folder(chart, files).map(|folder| umbrella::inner(files, &folder));
+        chart.folder().iter().for_each(|folder| places.below(folder, &mut self.near));
+        let inner = chart.folder_in(files).map(|folder| umbrella::inner(files, &folder));
         for inner in inner.into_iter().flatten() {
             self.plane |= (places.is_plane)(&inner.chart);
             inner.folder.iter().for_each(|folder| places.below(folder.as_str(), &mut self.near));

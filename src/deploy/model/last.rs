@@ -188,5 +188,5 @@ fn has_failed(rendered: &Rendered) -> bool {
 }
 
 fn folder(release: &ChartRelease) -> String {
-    release.chart.text().trim_start_matches("./").trim_matches('/').to_owned()
+    release.folder().unwrap_or_default()
 }

@@ -5,7 +5,7 @@ use hcl_edit::structure::Block;
 use super::scope::Scope;
 use crate::{
     deploy::{
-        chart::{ChartRelease, Layer, Parameter, ParameterKind, Repository, addressed},
+        chart::{self, ChartRelease, Layer, Parameter, ParameterKind, Repository, addressed},
         note::{About, Note},
         value::{Scalar, Value, Via},
     },
@@ -29,7 +29,9 @@ pub(super) fn release(scope: &Scope<'_>, block: &Block, by: Option<&RepoPath>) -
     let name = written.text().into_owned();
     let (chart, repository, packaged) = match (addressed(&written), text("repository")) {
         (Some(addressed), _) => addressed,
-        _ if is_folder(scope, &name) => (written, Repository::Git(None), None),
+        _ if is_folder(scope, &name) => {
+            (folder(scope, &name).unwrap_or(written), Repository::Git(None), None)
+        }
         (None, Some(repository)) => (written, Repository::Address(repository), None),
         (None, None) => (written, Repository::Unknown("no `repository` is named".to_owned()), None),
     };
@@ -47,8 +49,13 @@ pub(super) fn release(scope: &Scope<'_>, block: &Block, by: Option<&RepoPath>) -
 
 /// Tells whether a chart is a folder: Helm takes one of that name before it asks any repository.
 fn is_folder(scope: &Scope<'_>, name: &str) -> bool {
-    let inside = scope.resolved(&format!("{name}/Chart.yaml"));
-    name.starts_with(['.', '/']) || inside.is_some_and(|path| scope.files.has(path.as_str()))
+    name.starts_with(['.', '/']) || folder(scope, name).is_some()
+}
+
+/// Finds a chart of the tree, by its way from the module or from the root of the tree, which `path.module` and its like stand
+/// for.
+fn folder(scope: &Scope<'_>, name: &str) -> Option<Scalar> {
+    [&*scope.module.folder, ""].into_iter().find_map(|base| chart::beside(base, name, scope.files))
 }
 
 fn layers(scope: &Scope<'_>, body: &Value) -> Vec<Layer> {

@@ -19,7 +19,7 @@ use std::{
 };
 
 use super::{
-    chart::{ChartRelease, Layer, Repository, layered},
+    chart::{ChartRelease, Layer, layered},
     files::Files,
     go_yaml,
     note::{About, Bound, Note},
@@ -94,12 +94,7 @@ impl<'c> Charts<'c> {
 
     /// Evaluates the chart of a release; `None` where its folder is none of the tree, or is of no interest.
     pub fn evaluate(&self, release: &ChartRelease, files: &dyn Files) -> Option<Rendered> {
-        let Repository::Git(_) = release.repository else { return None };
-        let chart = release.chart.text();
-        let inside = RepoPath::resolve("", format!("{chart}/Chart.yaml").trim_start_matches('/'))?;
-        if release.chart.unknown_to().is_some() || !files.has(inside.as_str()) {
-            return None;
-        }
+        let inside = RepoPath::resolve(&release.folder_in(files)?, "Chart.yaml")?;
         let mut package = match Package::read(files, &inside, self.foreign) {
             Ok(package) if (self.foreign)(&package.name) || !package.has_templates() => return None,
             Ok(package) => package,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::deploy::{files::TreeFiles, testing::files};
+use crate::deploy::{chart::Repository, files::TreeFiles, testing::files};
 
 const CHART: (&str, &str) = ("c/Chart.yaml", "apiVersion: v2\nname: c\nversion: 0.1.0\n");
 

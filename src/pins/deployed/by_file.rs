@@ -61,6 +61,12 @@ pub(in crate::pins) fn terraform(
     let is_read = |skip: &mut Skipped| match skip.reason {
         SkipReason::UnknownShape => deployed.configured.contains(&skip.path),
         SkipReason::HelmTemplate => deployed.applied.reads.contains(&skip.path),
+        SkipReason::Syntax => {
+            let has_directive = |path: &RepoPath| {
+                context.files.file(path.as_str()).is_ok_and(|file| file.text.contains("%{"))
+            };
+            deployed.applied.reads.contains(&skip.path) && has_directive(&skip.path)
+        }
         _ => false,
     };
     let filled = skipped.extract_if(.., is_read).map(|skip| skip.path).collect();

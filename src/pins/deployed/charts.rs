@@ -118,23 +118,6 @@ pub(super) fn takers<'c>(context: &Context<'c>, is_wanted: &dyn Fn(&str) -> bool
     charts.filter(names_folder).filter(takes).collect()
 }
 
-/// Finds the chart of the tree that a deployer names by its way from its own file, or Terraform by that from the root of
-/// the tree, which `path.module` and its like stand for.
-pub(super) fn beside(
-    context: &Context<'_>,
-    release: &ChartRelease,
-    chart: &str,
-    kind: PinKind,
-) -> Option<ChartRelease> {
-    let found = |base: &str| {
-        let path = RepoPath::resolve(base, &format!("{chart}/Chart.yaml"))?;
-        context.files.has(path.as_str()).then(|| path.folder().to_owned())
-    };
-    let is_rooted = kind == PinKind::Terraform && matches!(release.repository, Repository::Git(_));
-    let folder = found(release.file.folder()).or_else(|| found("").filter(|_| is_rooted))?;
-    Some(ChartRelease { chart: Scalar::made(&folder), repository: Repository::Git(None), ..release.clone() })
-}
-
 /// Lists the charts of the tree in which anything is named, with their own values and with each values file beside them.
 pub(super) fn lone(context: &Context<'_>, named: &[RepoPath]) -> Vec<ChartRelease> {
     let mut charts: BTreeMap<&str, Vec<&RepoPath>> = BTreeMap::new();

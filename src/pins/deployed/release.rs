@@ -6,7 +6,6 @@
 use std::{borrow::Cow, collections::HashSet};
 
 use super::{
-    charts,
     claims::Claims,
     foreign::By,
     pods::{Injection, injection},
@@ -38,14 +37,11 @@ pub(super) fn take_release(
     injected: Injection,
     claims: &mut Claims,
 ) {
-    let mut beside = None;
     if matches!(kind, PinKind::Terraform | PinKind::Helmfile | PinKind::Fleet) {
-        let chart = release.chart.known();
         claims.objects.extend(handed::objects(release, context.files));
-        beside = chart.and_then(|chart| charts::beside(context, release, &chart, kind));
-        claims.local.extend(beside.clone());
+        claims.local.extend(release.folder_in(context.files).map(|_| release.clone()));
     }
-    take(context, beside.as_ref().unwrap_or(release), kind, injected, claims);
+    take(context, release, kind, injected, claims);
 }
 
 /// Takes a chart that an object asks for.
@@ -126,7 +122,8 @@ fn take(
 ) -> Option<Ours> {
     let chart = release.chart.known();
     let ours = chart.as_ref().and_then(|chart| version(context, release, chart, kind, claims));
-    let copy = chart.as_ref().and_then(|folder| copied(context, release, folder));
+    let folder = release.folder();
+    let copy = folder.as_ref().and_then(|folder| copied(context, release, folder));
     if let Some((ours, version)) = &copy {
         let spec = Spec::platform(PinKind::Other, Expects::Chart).staying(Some(Reason::NotFollowed));
         claims.take(version, &ours.fill(spec));
@@ -135,9 +132,9 @@ fn take(
     if chart.is_none() && Origin::of(&release.repository).is_edge(&context.options.mirrors) {
         release.version.iter().for_each(|version| claims.take_not_followed(version));
     }
-    let by = match (copy.as_ref().map(|(copied, _)| copied).or(ours.as_ref()), &chart) {
+    let by = match (copy.as_ref().map(|(copied, _)| copied).or(ours.as_ref()), &folder) {
         (Some(ours), _) => ReadBy::Ours(ours.clone()),
-        (None, Some(folder)) => ReadBy::umbrella(context, trimmed(folder)),
+        (None, Some(folder)) => ReadBy::umbrella(context, folder),
         (None, None) => ReadBy::Other,
     };
     let namespace = release.namespace.as_ref().and_then(Scalar::known).map(Cow::into_owned);
@@ -199,17 +196,9 @@ pub(super) fn take_dependency(context: &Context<'_>, of: &ChartRelease, claims: 
     claims.append(own);
 }
 
-/// Returns a folder of the tree as files are named by.
-fn trimmed(folder: &str) -> &str {
-    folder.trim_matches('/').trim_start_matches("./")
-}
-
 /// Finds the copy of one of Linkerd's charts that is deployed from the tree, and the version that it was taken at: that is
 /// what runs, and values move no further.
 fn copied(context: &Context<'_>, release: &ChartRelease, folder: &str) -> Option<(Ours, Scalar)> {
-    if !matches!(release.repository, Repository::Git(_)) {
-        return None;
-    }
     let of = |chart: &str| Ours { chart: chart.to_owned(), mirror: None, stays: None };
     // A package that lies in the tree has its version in its name.
     if let Some((name, _, Some(version))) = packaged(&release.chart)
@@ -217,7 +206,6 @@ fn copied(context: &Context<'_>, release: &ChartRelease, folder: &str) -> Option
     {
         return Some((of(&name.text()), version));
     }
-    let folder = trimmed(folder);
     let chart =
         context.local_chart(folder).filter(|chart| ReadBy::umbrella(context, folder).is_copy(chart))?;
     let documents = context.files.documents(&format!("{folder}/Chart.yaml"));

@@ -11,7 +11,6 @@ use super::{
     images::{is_image, over, take_containers, take_images},
     objects::take_object,
     release::{take_asked, take_dependency},
-    uses::folder_of,
     values_files::take_values_file,
 };
 use crate::{
@@ -97,7 +96,7 @@ pub(in crate::pins) fn roots(
         Fact::Use(release) => claims.uses.take(context, release),
         Fact::Umbrella(release, of) => {
             claims.uses.umbrella(context, release, of);
-            claims.umbrellas.insert(folder_of(&release.chart.text()));
+            claims.umbrellas.extend(release.folder());
             of.iter().for_each(|dependency| take_dependency(context, dependency, claims));
         }
         Fact::Object(object, cluster) => {

@@ -63,7 +63,7 @@ impl Uses {
 
     /// Takes what a chart of the tree depends on.
     pub fn umbrella(&mut self, context: &Context<'_>, release: &ChartRelease, of: &[ChartRelease]) {
-        self.umbrellas.insert(folder_of(&release.chart.text()));
+        self.umbrellas.extend(release.folder());
         of.iter().for_each(|dependency| self.take(context, dependency));
     }
 
@@ -125,12 +125,6 @@ fn leave_parts(context: &Context<'_>, umbrellas: &HashSet<String>, uses: &mut Ve
         }
         is_whole || !whole.contains(&key(found))
     });
-}
-
-/// Returns the folder of a chart of the tree.
-pub(super) fn folder_of(chart: &str) -> String {
-    let inside = RepoPath::resolve("", format!("{chart}/Chart.yaml").trim_start_matches('/'));
-    inside.map(|path| path.folder().to_owned()).unwrap_or_default()
 }
 
 /// Makes a use of a release.

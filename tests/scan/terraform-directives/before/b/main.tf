@@ -1,0 +1,4 @@
+module "l" {
+  source = "./mod"
+  ha = true
+}
