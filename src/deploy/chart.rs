@@ -63,6 +63,8 @@ pub struct ChartRelease {
     pub kube_version: Option<Scalar>,
     /// The same of its APIs.
     pub api_versions: Vec<Scalar>,
+    /// The APIs that its cluster has since the deployer itself is there; templates ask for them.
+    pub apis: Vec<&'static str>,
     /// Whether the `crds/` folder is rendered too.
     pub include_crds: bool,
     /// Whether hooks are rendered.
@@ -182,6 +184,7 @@ impl ChartRelease {
             images: Vec::new(),
             kube_version: None,
             api_versions: Vec::new(),
+            apis: Vec::new(),
             include_crds: true,
             hooks: true,
             notes: Vec::new(),

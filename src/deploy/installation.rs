@@ -99,8 +99,8 @@ pub struct Installations {
     pub notes: Vec<Note>,
 }
 
-/// Finds the installations, and which of them each place serves. `entries` are the files that may hold roots, `applied` is
-/// what tools bring that are run, `made` what charts of the tree came to; `is_plane` says of a chart's name whether it is a control plane's.
+/// Finds the installations, and which of them each place serves. `entries` are the files that may hold roots, or releases that
+/// no root need apply, `applied` is what tools bring that are run, `made` what charts of the tree came to; `is_plane` says of a chart's name whether it is a control plane's.
 pub fn installations(
     files: &dyn Files,
     entries: &[RepoPath],
@@ -122,7 +122,7 @@ pub fn installations(
         roots.extend(root.filter(|root| root.files().any(|path| marked.contains(path.as_str()))));
         tops.extend(applies.into_iter().map(|apply| Top::Apply(Box::new(apply))));
     }
-    let Some(lots) = reach::lots((files, made), &tops, kustomizations, marks, is_plane) else {
+    let Some(lots) = reach::lots((files, made), (&tops, entries), kustomizations, marks, is_plane) else {
         return too_many(entries, of);
     };
     let groups = group::groups(&lots, marks);

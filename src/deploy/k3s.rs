@@ -14,6 +14,9 @@ use super::{
 
 /// The group of its objects.
 pub const GROUP: &str = "helm.cattle.io";
+/// The APIs of its Helm controller.
+pub const APIS: [&str; 3] =
+    ["helm.cattle.io/v1", "helm.cattle.io/v1/HelmChart", "helm.cattle.io/v1/HelmChartConfig"];
 
 /// Reads a HelmChart; `None` where it names no chart.
 pub fn helm_chart(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> Option<ChartRelease> {
@@ -41,6 +44,7 @@ pub fn helm_chart(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> 
         release: name,
         namespace: own("targetNamespace").or_else(|| object.namespace().cloned()),
         layers,
+        apis: APIS.to_vec(),
         ..ChartRelease::new(&object.file, chart, repository)
     })
 }

@@ -142,6 +142,11 @@ const KINDS: [Kind; 10] = [
 /// in another cluster.
 const REFERRED: [&str; 5] = [flux::SOURCES, flux::WATCHER, flux::OPERATOR, flux::KUSTOMIZATIONS, k3s::GROUP];
 
+/// Lists the APIs of all of these deployers.
+pub fn apis() -> Vec<&'static str> {
+    [&argo::APIS[..], &flux::APIS[..], &k3s::APIS[..]].concat()
+}
+
 /// Finds the row of an object; none where it has nothing deployed by itself.
 pub(super) fn of(object: &Object) -> Option<&'static Kind> {
     row(&object.group(), &object.kind())

@@ -23,7 +23,12 @@ pub(super) fn name(
     let marks: Vec<Mark> = pins.iter().map(mark).collect();
     let index = context.index;
     let ours = index.releases.iter().filter(|release| linkerd::is_chart(&release.chart));
-    let makers = || index.makers.iter().chain(ours.clone().map(|release| &release.path));
+    // Who has a chart of Linkerd's rendered need not name it: the version may stand in the chart, or in its source.
+    let users: HashSet<&RepoPath> =
+        facts.uses.iter().flat_map(|found| [&found.path].into_iter().chain(&found.by)).collect();
+    let asks = |path: &&RepoPath| users.contains(path) && !context.is_template(path);
+    let asking = || index.releases.iter().map(|release| &release.path).filter(asks);
+    let makers = || index.makers.iter().chain(ours.clone().map(|release| &release.path)).chain(asking());
     let bundles = pins.iter().filter(|pin| pin.kind == PinKind::Fleet).map(|pin| &pin.path);
     let kustomizations = index.kustomizations.values().map(|kustomization| &kustomization.path);
     let roots: HashSet<&RepoPath> = index

@@ -13,7 +13,7 @@ use super::{
     version_text::{CHANNELS, Expects, VersionText},
 };
 use crate::{
-    linkerd::{self, CNI, CONTROL_PLANE, EdgeVersion, MULTICLUSTER, VIZ},
+    linkerd::{self, CNI, CONTROL_PLANE, CRDS, EdgeVersion, MULTICLUSTER, VIZ},
     yaml::Node,
 };
 
@@ -22,7 +22,7 @@ const CREATED_BY: &str = "linkerd.io/created-by";
 /// The access that linkerd-multicluster gives itself (L2 multicluster/charts/linkerd-multicluster/values.yaml,
 /// `remoteMirrorServiceAccountName`); other names are those of `multicluster allow`.
 const GIVEN: &str = "linkerd-service-mirror-remote-access-default";
-/// The label with which linkerd-crds does so.
+/// The label with which linkerd-crds does so, and no other chart of Linkerd's.
 const CHART_LABEL: &str = "helm.sh/chart";
 
 /// What an object says of the chart that made it. Whether the chart did is for a rendering to say.
@@ -229,9 +229,11 @@ fn chart_of<'a>(object: &Object<'a>) -> Option<&'a str> {
     packaged.or(extension).or(cni).or(component)
 }
 
+/// Reads the label of linkerd-crds. What has another chart's name there has it from somebody's hand, or of a chart of their
+/// own.
 fn label<'a>(object: &Object<'a>) -> Option<&'a str> {
     let label = object.node.text(&["metadata", "labels", CHART_LABEL])?;
-    split_label(label).is_some_and(|(chart, _)| linkerd::is_chart(chart)).then_some(label)
+    split_label(label).is_some_and(|(chart, _)| chart == CRDS).then_some(label)
 }
 
 /// Parts a chart's name from its version; the CLI carries charts that have none yet.
@@ -336,7 +338,11 @@ mod tests {
         assert_eq!(made_by(&format!("kind: Pod\nmetadata: {{annotations: {by}}}\n")), None);
         let template = format!("kind: Deployment\nspec: {{template: {{metadata: {{annotations: {by}}}}}}}\n");
         assert_eq!(made_by(&template), None);
-        assert_eq!(made_by("kind: A\nmetadata: {labels: {helm.sh/chart: billing-2026.8.2}}\n"), None);
+        // No chart of Linkerd's but linkerd-crds has such a label.
+        for chart in ["billing", "linkerd-viz", "linkerd-control-plane", "linkerd2"] {
+            let labelled = format!("kind: A\nmetadata: {{labels: {{helm.sh/chart: {chart}-2026.8.2}}}}\n");
+            assert_eq!(made_by(&labelled), None, "{chart}");
+        }
         assert_eq!(made_by("# Source: linkerd-crds/templates/a.yaml\n"), None);
     }
 }

@@ -122,9 +122,10 @@ impl Under {
         (pin.path == *path && pin.site.span.start < span.end).then_some(pin)
     }
 
-    /// The same where it is no release of the edge channel.
+    /// The same where it is a version of another channel.
     fn of_another_channel<'p>(&self, pins: &'p [Pin]) -> Option<&'p Pin> {
-        self.chart(pins).filter(|chart| chart.stays == Some(Reason::Channel))
+        let is_version = |text: &str| semver::Version::parse(text.trim_start_matches('v')).is_ok();
+        self.chart(pins).filter(|chart| chart.stays == Some(Reason::Channel) && is_version(&chart.value))
     }
 
     /// Notes that another value is laid over the one that it is of.

@@ -235,7 +235,11 @@ impl Drafting<'_> {
                 return Applied::Stuck(waits(&plan, &made.missing));
             }
             let left = |left: &Left| {
-                let why = left.given_by.as_ref().map_or(Reason::MadeByCli, |_| Reason::GivenByAnother);
+                let why = match (&left.given_by, left.by_cli) {
+                    (Some(_), _) => Reason::GivenByAnother,
+                    (None, true) => Reason::MadeByCli,
+                    (None, false) => Reason::NoEffect,
+                };
                 plan::set_aside_own(&mut inventory, &left.path, &left.chart, why)
             };
             if made.left.iter().map(left).fold(false, |any, one| any | one) {

@@ -86,7 +86,8 @@ fn again(
 }
 
 fn given_by_jaeger(path: &str) -> Left {
-    Left { path: RepoPath::new(path).unwrap(), chart: VIZ.into(), given_by: Some(JAEGER.into()) }
+    let path = RepoPath::new(path).unwrap();
+    Left { path, chart: VIZ.into(), given_by: Some(JAEGER.into()), by_cli: false }
 }
 
 #[test]

@@ -103,6 +103,33 @@ fn objects_of_an_owner_stay_and_are_named_whatever_labels_they_have() {
 }
 
 #[test]
+fn what_has_copied_the_marks_of_a_chart_is_no_rendering_of_it() {
+    let object = |kind: &str, name: &str| {
+        format!(
+            "apiVersion: v1\nkind: {kind}\nmetadata:\n  name: {name}\n  namespace: linkerd-viz\n  labels:\n    linkerd.io/extension: viz\n  \
+             annotations:\n    linkerd.io/created-by: linkerd/helm edge-26.6.3\n"
+        )
+    };
+    for text in [object("NetworkPolicy", "allow-prometheus"), object("Namespace", "linkerd-viz")] {
+        let tree = MemoryTree::new([("own.yaml", &text)]);
+        for found in [made(&tree, NEW, &Ask::default()), over(&tree)] {
+            assert!(found.missing.is_empty() && found.changes.is_empty(), "{:?}", found.missing);
+            let left: Vec<_> = found.left.iter().map(|left| (left.path.as_str(), left.by_cli)).collect();
+            assert_eq!(left, [("own.yaml", false)]);
+        }
+        let proofs = request(&tree, NEW, &Ask::default(), |r| prove_all(r, &WORLD.bench.helm()));
+        assert!(proofs.drifts.is_empty() && proofs.missing.is_empty(), "{proofs:?}");
+    }
+    // What a template printed is the chart's, and so is what has a name of its own with something before it.
+    let printed =
+        format!("---\n# Source: linkerd-viz/templates/metrics-api.yaml\n{}", object("NetworkPolicy", "own"));
+    for text in [printed, object("Service", "prod-metrics-api")] {
+        let found = made(&MemoryTree::new([("own.yaml", &text)]), NEW, &Ask::default());
+        assert_eq!(found.missing.len(), 1, "{text}");
+    }
+}
+
+#[test]
 fn an_object_that_says_it_was_printed_and_is_not_given_lacks_its_values() {
     let values = "{controllers: [{link: {ref: {name: east}}}, {link: {ref: {name: west}}}]}";
     let old = committed_text(ACROSS, OLD, values);

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use super::source::Source;
+use super::{APIS, source::Source};
 use crate::{
     deploy::{
         chart::{ChartRelease, Layer, Parameter, ParameterKind, Repository, registry_chart},
@@ -83,6 +83,7 @@ pub(super) fn release(source: &Source<'_>, place: Chart<'_>) -> Option<ChartRele
         ignored: layers.ignored(),
         kube_version: of_helm("kubeVersion"),
         api_versions: helm.list_at("apiVersions").iter().filter_map(Value::as_scalar).cloned().collect(),
+        apis: APIS.to_vec(),
         include_crds: !is_true(helm, "skipCrds"),
         notes,
         ..ChartRelease::new(&source.application.file, chart, repository)

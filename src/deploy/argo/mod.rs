@@ -24,6 +24,13 @@ pub use application_set::application_set;
 
 /// The group of Argo CD's objects.
 pub const GROUP: &str = "argoproj.io";
+/// Its APIs, as Argo CD names those of a cluster to Helm: with the kinds too (`util/argo/argo.go`, `APIResourcesToStrings`).
+pub const APIS: [&str; 4] = [
+    "argoproj.io/v1alpha1",
+    "argoproj.io/v1alpha1/AppProject",
+    "argoproj.io/v1alpha1/Application",
+    "argoproj.io/v1alpha1/ApplicationSet",
+];
 /// The server and the name of the cluster that Argo CD runs in, which it knows without a Secret (`util/db/cluster.go`,
 /// `ListClusters`).
 pub const OWN_CLUSTER: [&str; 2] = ["https://kubernetes.default.svc", "in-cluster"];

@@ -6,7 +6,7 @@
 use sha2::{Digest, Sha256};
 
 use super::{
-    ARTIFACT,
+    APIS, ARTIFACT,
     kustomization::added,
     sources::{Reader, Sourced},
     substitute::Variables,
@@ -73,6 +73,7 @@ fn released(reader: &Reader<'_>, sourced: Sourced) -> ChartRelease {
         layers,
         secret,
         replacing,
+        apis: APIS.to_vec(),
         include_crds: matches!(&*crds, "create" | "createreplace"),
         notes,
         ..ChartRelease::new(&object.file, chart, repository)

@@ -3,6 +3,7 @@
 //! In: a folder, the files `.sourceignore` around and in it, and `spec.ignore` of its source. Out: whether a file is left
 //! out. Sources: `sourceignore` of `github.com/fluxcd/pkg`, and `gitignore` of `github.com/fluxcd/go-git`, in which a
 //! pattern that takes a folder takes what is below, the last pattern decides, and what is below an ignored folder may come back.
+//! What is left out where nobody says anything are pictures, archives and files of pipelines: no objects.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
@@ -10,9 +11,6 @@ use crate::deploy::{files::Files, object::Object};
 
 /// A file of patterns for its folder and what is below.
 const FILE: &str = ".sourceignore";
-/// What is left out where nobody says anything: of these the files that may be YAML.
-const DEFAULTS: &str = ".github/\n.circleci/\n.travis.yml\n.gitlab-ci.yml\nappveyor.yml\n.drone.yml\ncloudbuild.yaml\n\
-                        codeship-services.yml\ncodeship-steps.yml\n.goreleaser.yml\n.sops.yaml\n.flux.yaml";
 
 /// The patterns that count in a folder.
 pub(super) struct Ignored {
@@ -38,9 +36,6 @@ impl Ignored {
         }
         let own = source.and_then(|source| source.value.text(&["spec", "ignore"]));
         own.iter().for_each(|text| patterns.read(text, ""));
-        if patterns.includes.is_empty() {
-            patterns.read(DEFAULTS, "");
-        }
         let Patterns { globs, includes } = patterns;
         Self { globs: globs.build().unwrap_or_default(), includes }
     }
@@ -129,15 +124,13 @@ mod tests {
     }
 
     #[test]
-    fn a_source_has_the_last_word_and_without_any_pipelines_are_left_out() {
+    fn a_source_has_the_last_word() {
         let source = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: a}\nspec:\n  ignore: |\n    !/old\n    /a/**/new.yaml\n";
-        let tree = files(&[("s.yaml", source), ("a/b.yaml", "a: 1")]);
-        let plain = Ignored::of("", None, &tree);
-        let paths = [".github/a.yaml", "a/.sops.yaml", "a/b/c/new.yaml", "a/new.yaml", "old/a.yaml"];
-        assert_eq!(left_out(&plain, &paths), [".github/a.yaml", "a/.sops.yaml"]);
+        let paths = ["a/b/c/new.yaml", "a/new.yaml", "old/a.yaml"];
         let tree = files(&[("s.yaml", source), (".sourceignore", "old\n")]);
         let path = RepoPath::new("s.yaml").unwrap();
         let source = Object::all(&tree.documents("s.yaml").unwrap()[0], &path).remove(0);
+        assert_eq!(left_out(&Ignored::of("", None, &tree), &paths), ["old/a.yaml"]);
         let ignored = Ignored::of("", Some(&source), &tree);
         assert_eq!(left_out(&ignored, &paths), ["a/b/c/new.yaml", "a/new.yaml"]);
     }

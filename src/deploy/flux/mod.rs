@@ -31,6 +31,19 @@ pub const SOURCES: &str = "source.toolkit.fluxcd.io";
 pub const KUSTOMIZATIONS: &str = "kustomize.toolkit.fluxcd.io";
 /// The group of source-watcher's objects.
 pub const WATCHER: &str = "source.extensions.fluxcd.io";
+/// The APIs of Flux that are no beta.
+pub const APIS: [&str; 10] = [
+    "helm.toolkit.fluxcd.io/v2",
+    "helm.toolkit.fluxcd.io/v2/HelmRelease",
+    "kustomize.toolkit.fluxcd.io/v1",
+    "kustomize.toolkit.fluxcd.io/v1/Kustomization",
+    "source.toolkit.fluxcd.io/v1",
+    "source.toolkit.fluxcd.io/v1/Bucket",
+    "source.toolkit.fluxcd.io/v1/GitRepository",
+    "source.toolkit.fluxcd.io/v1/HelmChart",
+    "source.toolkit.fluxcd.io/v1/HelmRepository",
+    "source.toolkit.fluxcd.io/v1/OCIRepository",
+];
 /// The kind of what they make, as others refer to it.
 pub const ARTIFACT: &str = "ExternalArtifact";
 /// The group of flux-operator's objects.

@@ -100,16 +100,19 @@ struct Walk<'w> {
 /// What came of a walk.
 struct Walked {
     reaches: BTreeMap<Seat, Reach>,
+    /// The files of what it deploys and others look up.
+    brought: BTreeSet<RepoPath>,
     /// Builds that are left.
     builds: usize,
     bound: BTreeSet<BTreeSet<usize>>,
 }
 
 /// Says of each root what it reads, and of what no root reads by its unit; `None` where there is too much to build.
-/// `kustomizations` are those of Flux, by which an object is known to be another cluster's.
+/// `entries` are the files that may hold what deploys, `kustomizations` are those of Flux, by which an object is known to be
+/// another cluster's.
 pub(super) fn lots(
     (files, charts): (&dyn Files, &Evaluations),
-    tops: &[Top],
+    (tops, entries): (&[Top], &[RepoPath]),
     kustomizations: Vec<Object>,
     marks: &[Mark],
     is_plane: &dyn Fn(&str) -> bool,
@@ -118,12 +121,15 @@ pub(super) fn lots(
     let mut builds = BUILDS;
     let mut found: Vec<(Lot, Reach)> = Vec::new();
     let mut bound: BTreeSet<BTreeSet<usize>> = BTreeSet::new();
-    let loose = loose(files, marks);
+    let loose = loose(files, entries, marks);
+    // What a chart makes is deployed by those who ask for the chart.
+    let mut brought: BTreeSet<RepoPath> = charts.files().cloned().collect();
     let outer = Cluster::new(loose.iter().chain(&kustomizations));
     for top in tops {
         let walked = walk((files, charts), &places, top, &outer, builds)?;
         builds = walked.builds;
         bound.extend(walked.bound);
+        brought.extend(walked.brought);
         for (away, reach) in walked.reaches {
             let folder = top.folder();
             let files = BTreeSet::from([top.file().clone()]);
@@ -136,26 +142,25 @@ pub(super) fn lots(
         let reads = |(_, reach): &&mut (Lot, Reach)| reach.exact.intersection(both).next().is_some();
         found.iter_mut().filter(reads).for_each(|(_, reach)| reach.exact.extend(both));
     }
-    // A file that is read whole tells less than a scalar that is, and so does what need not be there.
-    let exact: BTreeSet<usize> = found.iter().flat_map(|(_, reach)| &reach.exact).copied().collect();
-    let is_near = |mark: &usize| !exact.contains(mark);
-    let left: Vec<Vec<usize>> =
-        places.of.iter().map(|(marks, _)| marks.iter().copied().filter(is_near).collect()).collect();
-    let mut lots: Vec<Lot> = Vec::new();
-    for (lot, reach) in found {
-        let near = reach.near.iter().filter_map(|file| left.get(*file)).flatten();
-        let maybe = reach.maybe.iter().filter(|mark| is_near(mark));
-        let marks = reach.exact.iter().chain(near).chain(maybe).copied().collect();
-        lots.push(Lot { marks, ..lot });
-    }
+    let mut lots = settled(&places, found);
     let mut read: BTreeSet<usize> = lots.iter().flat_map(|lot| &lot.marks).copied().collect();
-    for lot in remote((files, charts), &places, &loose, &read) {
+    let mut unapplied = settled(&places, unapplied((files, charts), &places, &loose, &brought));
+    unapplied.iter_mut().for_each(|lot| lot.marks.retain(|mark| !read.contains(mark)));
+    let mut units: BTreeMap<String, Lot> = BTreeMap::new();
+    for lot in unapplied {
         read.extend(&lot.marks);
-        lots.push(lot);
+        // What goes to the cluster that a file is of is together with all else in that file.
+        match lot.files.first().filter(|_| lot.away.is_none()).map(ToString::to_string) {
+            Some(file) => {
+                let unit = units.entry(file).or_default();
+                unit.files.extend(lot.files);
+                unit.marks.extend(lot.marks);
+            }
+            None => lots.push(lot),
+        }
     }
-    let mut units: BTreeMap<&str, Lot> = BTreeMap::new();
     for (n, mark) in marks.iter().enumerate().filter(|(n, _)| !read.contains(n)) {
-        let lot = units.entry(&mark.unit).or_default();
+        let lot = units.entry(mark.unit.clone()).or_default();
         lot.files.insert(mark.path.clone());
         lot.marks.insert(n);
     }
@@ -164,26 +169,43 @@ pub(super) fn lots(
     Some(lots)
 }
 
-/// Finds what releases bring to other clusters that no root applies: they say themselves where they go.
-fn remote(
+/// Says what was reached: a file that is read whole tells less than a scalar that is, and so does what need not be there.
+fn settled(places: &Places<'_>, found: Vec<(Lot, Reach)>) -> Vec<Lot> {
+    let exact: BTreeSet<usize> = found.iter().flat_map(|(_, reach)| &reach.exact).copied().collect();
+    let is_near = |mark: &usize| !exact.contains(mark);
+    let left: Vec<Vec<usize>> =
+        places.of.iter().map(|(marks, _)| marks.iter().copied().filter(is_near).collect()).collect();
+    let settled = found.into_iter().map(|(lot, reach)| {
+        let near = reach.near.iter().filter_map(|file| left.get(*file)).flatten();
+        let maybe = reach.maybe.iter().filter(|mark| is_near(mark));
+        let marks = reach.exact.iter().chain(near).chain(maybe).copied().collect();
+        Lot { marks, ..lot }
+    });
+    settled.collect()
+}
+
+/// Finds what releases bring that no root applies: to the cluster that they name themselves, else to that of their file,
+/// wherever what they read is written. `brought` are the files of those that somebody applies.
+fn unapplied(
     (files, charts): (&dyn Files, &Evaluations),
     places: &Places<'_>,
     loose: &[Object],
-    read: &BTreeSet<usize>,
-) -> Vec<Lot> {
+    brought: &BTreeSet<RepoPath>,
+) -> Vec<(Lot, Reach)> {
     let outer = Cluster::new(loose);
     let mut found = Vec::new();
-    for object in loose.iter().filter(|object| is_remote(object)) {
+    let is_applied = |object: &Object| brought.contains(&object.file) && !is_remote(object);
+    for object in loose.iter().filter(|object| is_release(object) && !is_applied(object)) {
         let kept = vec![(object.clone(), Way::default())];
         let (reaches, builds) = (BTreeMap::new(), 0);
         let mut walk =
             Walk { files, charts, places, builds, reaches, kept, fills: false, bound: BTreeSet::new() };
         walk.releases(&outer);
-        for (away, reach) in walk.reaches.into_iter().filter(|(away, _)| away.is_some()) {
-            let marks = reach.exact.difference(read).copied().collect();
+        for (away, reach) in walk.reaches {
             let (files, folder) = (BTreeSet::from([object.file.clone()]), None);
-            let (plane, labels) = (reach.plane, reach.labels);
-            found.push(Lot { away, files, folder, marks, plane, labels, seated: true });
+            let (plane, labels) = (reach.plane, reach.labels.clone());
+            let lot = Lot { away, files, folder, marks: BTreeSet::new(), plane, labels, seated: true };
+            found.push((lot, reach));
         }
     }
     found
@@ -208,19 +230,22 @@ fn walk(
         walk = begin(walk.builds);
         walk.from(top, &Cluster::within(known.iter().map(|(object, _)| object), outer))?;
     }
+    let brought = walk.kept.iter().map(|(object, _)| object.file.clone()).collect();
     walk.releases(outer);
-    Some(Walked { reaches: walk.reaches, builds: walk.builds, bound: walk.bound })
+    Some(Walked { reaches: walk.reaches, brought, builds: walk.builds, bound: walk.bound })
 }
 
 /// Lists the objects with places that roots look up and that no root need deploy: who applies a cluster's entry may not be
-/// in the tree.
-fn loose(files: &dyn Files, marks: &[Mark]) -> Vec<Object> {
-    let paths: BTreeSet<&RepoPath> = marks.iter().map(|mark| &mark.path).collect();
+/// in the tree. Of the other entries the releases are among them, whose places may all be written elsewhere.
+fn loose(files: &dyn Files, entries: &[RepoPath], marks: &[Mark]) -> Vec<Object> {
+    let marked: BTreeSet<&RepoPath> = marks.iter().map(|mark| &mark.path).collect();
+    let paths: BTreeSet<&RepoPath> = marked.iter().copied().chain(entries).collect();
     let paths: Vec<&RepoPath> = paths.into_iter().collect();
+    let is_loose = |object: &Object| is_release(object) || marked.contains(&object.file);
     let found = parallel::fold(&paths, |found: &mut Vec<Object>, path| {
         let documents = files.documents(path.as_str());
         let objects = documents.iter().flat_map(|all| all.iter()).flat_map(|all| Object::all(all, path));
-        found.extend(objects.filter(is_looked_up));
+        found.extend(objects.filter(|object| is_looked_up(object) && is_loose(object)));
     });
     found.into_iter().flatten().collect()
 }
@@ -432,6 +457,11 @@ impl Reach {
             inner.folder.iter().for_each(|folder| places.below(folder.as_str(), &mut self.near));
         }
     }
+}
+
+/// Tells whether an object has Flux render a chart.
+fn is_release(object: &Object) -> bool {
+    object.is(flux::RELEASES, "HelmRelease")
 }
 
 /// Tells whether a release says itself to which other cluster it goes.

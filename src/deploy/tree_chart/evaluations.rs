@@ -31,6 +31,13 @@ impl Evaluations {
     pub fn of(&self, release: &ChartRelease) -> &[Object] {
         if self.0.is_empty() { &[] } else { self.0.get(&key(release)).map_or(&[], Vec::as_slice) }
     }
+
+    /// Lists the files of charts that objects were written in: what has no template of its own is of the file that asks.
+    pub fn files(&self) -> impl Iterator<Item = &RepoPath> {
+        self.0.iter().flat_map(|((asks, ..), objects)| {
+            objects.iter().map(|object| &object.file).filter(move |file| *file != asks)
+        })
+    }
 }
 
 fn key(release: &ChartRelease) -> Key {

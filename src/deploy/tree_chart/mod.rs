@@ -43,6 +43,9 @@ const EVALUATIONS: usize = 1_000;
 const RENDERS: usize = 24;
 /// The name of a release that nobody names.
 const RELEASE: &str = "release-name";
+/// The Kubernetes of a cluster of which nobody says it. Helm has one of its own that is another in each release of Helm, and
+/// very old where Helm was built from its sources.
+const KUBERNETES: &str = "1.34.0";
 /// What a chart has of its own, and Flux puts other files in the place of.
 const OWN_VALUES: &str = "values.yaml";
 /// The namespace of a release that nobody names.
@@ -259,18 +262,31 @@ impl Probe<'_> {
         let known = |scalar: &Scalar| {
             Some(scalar.text().into_owned()).filter(|t| !t.is_empty() && scalar.unknown_to().is_none())
         };
-        let ChartRelease { release, namespace, kube_version, api_versions, .. } = self.release;
+        let ChartRelease { release, namespace, kube_version, api_versions, apis, .. } = self.release;
+        let own_version = kube_version.as_ref().and_then(known);
+        let mut api_versions: Vec<String> = api_versions.iter().filter_map(known).collect();
+        // What is said stands in the place of what the cluster has.
+        if api_versions.is_empty() {
+            api_versions.extend(apis.iter().map(|api| (*api).to_owned()));
+        }
         let asked = Template {
             release: known(release).unwrap_or_else(|| RELEASE.to_owned()),
             namespace: namespace.as_ref().and_then(known).unwrap_or_else(|| NAMESPACE.to_owned()),
             values: vec![helm::Layer(values.into())],
             settings: Vec::new(),
-            kube_version: kube_version.as_ref().and_then(known),
-            api_versions: api_versions.iter().filter_map(known).collect(),
+            kube_version: Some(own_version.clone().unwrap_or_else(|| KUBERNETES.to_owned())),
+            api_versions,
             include_crds: false,
             hooks: true,
         };
-        let text = self.helm.evaluate(&self.package.folder, &chart, &asked)?;
+        let evaluate = |asked: &Template| self.helm.evaluate(&self.package.folder, &chart, asked);
+        let text = match evaluate(&asked) {
+            // A chart may be for older clusters alone.
+            Err(HelmError::Refused(why)) if own_version.is_none() && why.contains("kubeVersion") => {
+                evaluate(&Template { kube_version: None, ..asked })
+            }
+            done => done,
+        }?;
         Ok(trace::printed(&text, self.files, self.package, notes))
     }
 }

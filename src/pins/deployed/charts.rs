@@ -140,6 +140,8 @@ pub(super) fn lone(context: &Context<'_>, named: &[RepoPath]) -> Vec<ChartReleas
         let Some(path) = RepoPath::resolve(folder, "Chart.yaml") else { continue };
         let of = |layers: Vec<Layer>| ChartRelease {
             layers,
+            // Who installs it by hand has the deployers of which it makes objects.
+            apis: kinds::apis(),
             ..ChartRelease::new(&path, Scalar::made(folder), Repository::Git(None))
         };
         releases.push(of(Vec::new()));
@@ -189,6 +191,8 @@ pub(in crate::pins) fn report(
         let any = || of_chart().find(|note| note.path.name() == "Chart.yaml");
         skip.detail = failed.or(own).or_else(any).and_then(|note| detail(&note.about));
     }
+    let more = unfollowed(context, charted, skipped);
+    skipped.extend(more);
     for path in charted.followed.iter().filter(|path| !untraced.contains_key(path)) {
         let Ok(source) = context.files.file(path.as_str()) else { continue };
         if !source.text.contains("inkerd") {
@@ -209,6 +213,37 @@ pub(in crate::pins) fn report(
             }
         }
     }
+}
+
+/// Names templates that were not followed and that no other rule tells of, since they name nothing themselves: of a chart that
+/// has others deployed the values may say which release of Linkerd.
+fn unfollowed(context: &Context<'_>, charted: &Charted, skipped: &[Skipped]) -> Vec<Skipped> {
+    let told: BTreeSet<&RepoPath> = skipped.iter().map(|skip| &skip.path).chain(&charted.followed).collect();
+    let is_part = |note: &&Note| {
+        matches!(note.about, About::Expression(_) | About::Refused(_) | About::Bound(_))
+            && context.is_template(&note.path)
+    };
+    let mut unfollowed: BTreeMap<&RepoPath, &Note> = BTreeMap::new();
+    for note in charted.notes.iter().filter(is_part).filter(|note| !told.contains(&note.path)) {
+        unfollowed.entry(&note.path).or_insert(note);
+    }
+    let of_leading = unfollowed.into_iter().filter(|(path, _)| leads(context, path));
+    let skipped = |(path, note): (&RepoPath, &Note)| Skipped {
+        path: path.clone(),
+        reason: SkipReason::HelmTemplate,
+        detail: detail(&note.about),
+        versions: Vec::new(),
+    };
+    of_leading.map(skipped).collect()
+}
+
+/// Tells whether templates of the chart around a file make objects that have others deployed.
+fn leads(context: &Context<'_>, path: &RepoPath) -> bool {
+    let folder = chart::folder_around(context, path);
+    let Some(folder) = folder.and_then(|folder| RepoPath::resolve(folder, "templates")) else { return false };
+    let files = context.files.below(folder.as_str()).iter();
+    let mut texts = files.filter_map(|entry| context.files.file(entry.path.as_str()).ok());
+    texts.any(|source| LEADING.iter().any(|group| source.text.contains(group)))
 }
 
 /// Lists the parts of a template that a condition may leave out, line by line and without comments.

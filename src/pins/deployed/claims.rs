@@ -17,7 +17,10 @@ use super::{
     uses::Uses,
 };
 use crate::{
-    deploy::{ChartRelease, Object, Part, Scalar, Value, go_template::unfollowed, json_patch::Guard},
+    deploy::{
+        ChartRelease, Object, Part, Scalar, Value, go_template::unfollowed, json_patch::Guard,
+        tree_chart::Evaluations,
+    },
     pins::{
         Deployment, Form, PinKind, Reason, Skipped,
         found::{Spec, opaque},
@@ -172,6 +175,8 @@ impl Claims {
     /// Adds what another has gathered of what is switched off: nobody renders that.
     pub fn append_off(&mut self, mut other: Self) {
         other.claims.iter_mut().for_each(|claim| claim.is_off = true);
+        // What its charts came to is not what those who deploy them get.
+        other.charts.made = Evaluations::default();
         self.append_written(Self { uses: Uses::default(), ..other });
     }
 

@@ -206,8 +206,8 @@ fn copied(context: &Context<'_>, release: &ChartRelease, folder: &str) -> Option
     {
         return Some((of(&name.text()), version));
     }
-    let chart =
-        context.local_chart(folder).filter(|chart| ReadBy::umbrella(context, folder).is_copy(chart))?;
+    let is_copy = ReadBy::umbrella(context, folder).is_copy(context, folder);
+    let chart = context.local_chart(folder).filter(|_| is_copy)?;
     let documents = context.files.documents(&format!("{folder}/Chart.yaml"));
     let version = documents.iter().flat_map(|all| all.iter()).find_map(|chart| chart.scalar(&["version"]));
     let version = version.filter(|version| EdgeVersion::from_chart(&version.text()).is_some())?;

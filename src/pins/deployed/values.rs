@@ -27,6 +27,7 @@ use crate::{
         under::{Under, under},
         version_text::{Expects, TAGS},
     },
+    repo::RepoPath,
     yaml::Ceilings,
 };
 
@@ -103,11 +104,21 @@ impl ReadBy {
     }
 
     /// Tells whether a chart of the tree that is read so and has the name of one of Linkerd's is a copy of that, rather than
-    /// one that takes it in.
-    pub fn is_copy(&self, chart: &str) -> bool {
+    /// one that takes it in: that, or others and nothing more, without templates of its own.
+    pub fn is_copy(&self, context: &Context<'_>, folder: &str) -> bool {
+        let Some(chart) = context.local_chart(folder).filter(|chart| linkerd::is_chart(chart)) else {
+            return false;
+        };
         let takes_itself = |all: &[Part]| all.iter().any(|part| part.ours.chart == chart);
-        linkerd::is_chart(chart) && !matches!(self, Self::Umbrella(all) if takes_itself(all))
+        !matches!(self, Self::Umbrella(all) if takes_itself(all) || !has_templates(context, folder))
     }
+}
+
+/// Tells whether anything comes of a chart of the tree itself, and not of its dependencies alone.
+fn has_templates(context: &Context<'_>, folder: &str) -> bool {
+    let gives = |name: &str| !name.starts_with('_') && name != "NOTES.txt";
+    let below = RepoPath::resolve(folder, "templates");
+    below.is_some_and(|below| context.files.below(below.as_str()).iter().any(|e| gives(e.path.name())))
 }
 
 // === impl Read ===

@@ -34,8 +34,7 @@ fn take(context: &Context<'_>, path: &RepoPath, values: &Value, claims: &mut Cla
     let is_values = path.as_str().to_ascii_lowercase().contains("values");
     let folder = is_values.then(|| chart::folder_around(context, path)).flatten();
     let by = folder.map(|folder| ReadBy::umbrella(context, folder));
-    let chart = folder.and_then(|folder| context.local_chart(folder));
-    let is_copy = by.as_ref().zip(chart).is_some_and(|(by, chart)| by.is_copy(chart));
+    let is_copy = by.as_ref().zip(folder).is_some_and(|(by, folder)| by.is_copy(context, folder));
     if let Some(by) = by.filter(|_| !is_copy) {
         Read::new(context, by).take(values, claims);
     }

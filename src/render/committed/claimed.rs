@@ -88,7 +88,9 @@ impl<'a> Settled<'a> {
     /// Says of a file that has marks of a set and nothing of it whose it is.
     pub(super) fn left(&self, set: &Committed, path: &RepoPath) -> Left {
         let given_by = self.givers.get(&(path, &*set.chart)).map(|chart| (*chart).to_owned());
-        Left { path: path.clone(), chart: set.chart.clone(), given_by }
+        let mut made = set.files.iter().filter(|file| file.path == *path).flat_map(own);
+        let by_cli = made.any(|(manifest, object)| marks(manifest, object).is_some_and(|marks| marks.cli));
+        Left { path: path.clone(), chart: set.chart.clone(), given_by, by_cli }
     }
 
     fn settle(&mut self, works: Works<'a>, beside: &Works<'a>) {

@@ -136,6 +136,8 @@ pub struct Left {
     pub chart: String,
     /// The chart that gives what is marked; without one it is its owner's.
     pub given_by: Option<String>,
+    /// Whether a command of the Linkerd CLI says that it made something of it.
+    pub by_cli: bool,
 }
 
 /// A place where a committed manifest is not what its chart and values give.

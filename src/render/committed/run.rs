@@ -12,10 +12,12 @@ use super::{
     make::make,
     named::named,
     own::{Own, own},
-    work::Work,
+    prove::is_printed,
+    recognise,
+    work::{Attempt, Work},
 };
 use crate::{
-    render::{Cause, NotRendered, Renderer},
+    render::{Cause, NotRendered, Object, Renderer},
     repo::RepoPath,
 };
 
@@ -95,9 +97,23 @@ pub fn prove_all(request: &Regenerate<'_>, renderer: &dyn Renderer) -> Proofs {
     proofs
 }
 
-/// Tells whether a chart gives nothing of a set that only commands of the CLI have made.
+/// Tells whether a chart gives nothing of a set: commands of the CLI have made it, or somebody's objects have copied marks.
 fn is_somebodys(work: &Work<'_>) -> bool {
-    work.set.cli && work.best.as_ref().is_some_and(|best| best.placed.all().next().is_none())
+    work.best.as_ref().is_some_and(|best| match work.set.cli {
+        true => best.placed.all().next().is_none(),
+        false => is_copied(work, best),
+    })
+}
+
+/// Tells whether the chart gives nothing that is like any object with its marks: of the kind and name, whatever namespace it is
+/// in and whatever was put around its name. What was printed from a template lacks its values.
+fn is_copied(work: &Work<'_>, best: &Attempt) -> bool {
+    let is_like = |object: &Object| {
+        let mut given = best.old.objects.iter().map(|given| &given.key);
+        given.any(|key| key.kind == object.key.kind && object.key.name.contains(key.name.as_str()))
+    };
+    let mut marked = work.set.files.iter().flat_map(recognise::own);
+    !marked.any(|(_, object)| is_printed(&work.from, object) || is_like(object))
 }
 
 /// Lists the files of a set in which nothing is the chart's.
