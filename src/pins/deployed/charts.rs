@@ -241,9 +241,13 @@ fn unfollowed(context: &Context<'_>, charted: &Charted, skipped: &[Skipped]) -> 
 fn leads(context: &Context<'_>, path: &RepoPath) -> bool {
     let folder = chart::folder_around(context, path);
     let Some(folder) = folder.and_then(|folder| RepoPath::resolve(folder, "templates")) else { return false };
+    // In an annotation its group says only who deploys an object.
+    let is_leading = |line: &str| {
+        line.trim_start().starts_with("apiVersion:") && LEADING.iter().any(|group| line.contains(group))
+    };
     let files = context.files.below(folder.as_str()).iter();
     let mut texts = files.filter_map(|entry| context.files.file(entry.path.as_str()).ok());
-    texts.any(|source| LEADING.iter().any(|group| source.text.contains(group)))
+    texts.any(|source| source.text.lines().any(is_leading))
 }
 
 /// Lists the parts of a template that a condition may leave out, line by line and without comments.
