@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     deploy::{Files as _, TreeFiles, fleet, terraform::deploys},
-    linkerd::{EdgeVersion, MULTICLUSTER},
+    linkerd::{EdgeVersion, INJECT, MULTICLUSTER},
     repo::{Entry, RepoPath, Tree, TreeError, parallel},
     yaml::Node,
 };
@@ -305,7 +305,7 @@ fn manifest_file(context: &Context<'_>, file: &File, hit: &Hit, result: &mut Fil
     let templated = file.text.contains("{{") && context.is_template(&file.path);
     if templated {
         let versions = other::unmarked_releases(&file.text, &markers);
-        if concerns(hit, &versions) && !is_marked(&file.text, &markers) {
+        if concerns(hit, &versions) && !only_injects(&file.text) && !is_marked(&file.text, &markers) {
             let reason = SkipReason::HelmTemplate;
             result.skipped.push(Skipped { path: file.path.clone(), reason, detail: None, versions });
         }
@@ -417,7 +417,8 @@ fn unreadable(context: &Context<'_>, entry: &Entry, hit: &Hit, unread: Unread, r
     let marked = text.as_deref().is_some_and(|text| is_marked(text, &markers));
     let versions = text.as_deref().map(|t| other::unmarked_releases(t, &markers)).unwrap_or_default();
     let binary = unread.reason == SkipReason::NotUtf8 && screen::is_binary(&entry.path);
-    if concerns(hit, &versions) && !marked && !binary {
+    let injects = unread.reason == SkipReason::HelmTemplate && text.as_deref().is_some_and(only_injects);
+    if concerns(hit, &versions) && !injects && !marked && !binary {
         let path = entry.path.clone();
         // No template is YAML: where the parser stopped says nothing.
         let template = unread.reason == SkipReason::HelmTemplate && context.is_template(&path);
@@ -431,6 +432,11 @@ fn unreadable(context: &Context<'_>, entry: &Entry, hit: &Hit, unread: Unread, r
 /// nobody else's.
 fn concerns(hit: &Hit, versions: &[EdgeVersion]) -> bool {
     hit.linkerd || hit.speaks && !versions.is_empty()
+}
+
+/// Tells whether a template names nothing of Linkerd's but that pods are to be injected, or not: no value of it is a version.
+fn only_injects(text: &str) -> bool {
+    text.contains(INJECT) && !text.replace(INJECT, "").contains("inkerd")
 }
 
 /// Tells whether every release that a text names is marked: nothing more is to be said of it.

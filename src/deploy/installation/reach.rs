@@ -58,6 +58,8 @@ struct Reach {
     near: BTreeSet<usize>,
     /// Places of which something is in it if its cluster has them, which another root deploys.
     maybe: BTreeSet<usize>,
+    /// Places of its values, those too that others are laid over.
+    values: BTreeSet<usize>,
     /// Whether it deploys a control plane.
     plane: bool,
     /// The labels of what leads to it.
@@ -177,7 +179,7 @@ fn settled(places: &Places<'_>, found: Vec<(Lot, Reach)>) -> Vec<Lot> {
         places.of.iter().map(|(marks, _)| marks.iter().copied().filter(is_near).collect()).collect();
     let settled = found.into_iter().map(|(lot, reach)| {
         let near = reach.near.iter().filter_map(|file| left.get(*file)).flatten();
-        let maybe = reach.maybe.iter().filter(|mark| is_near(mark));
+        let maybe = reach.maybe.iter().chain(&reach.values).filter(|mark| is_near(mark));
         let marks = reach.exact.iter().chain(near).chain(maybe).copied().collect();
         Lot { marks, ..lot }
     });
@@ -418,6 +420,7 @@ impl Walk<'_> {
         reach.exact.extend(found.exact);
         reach.near.extend(found.near);
         reach.maybe.extend(found.maybe);
+        reach.values.extend(found.values);
         reach.plane |= found.plane;
         if leads {
             reach.labels.extend(way.labels);
@@ -449,6 +452,10 @@ impl Reach {
         if charts.of(chart).is_empty() {
             chart.each_read(&mut |scalar| places.read(scalar, &mut self.exact));
         }
+        chart.scalars().for_each(|scalar| places.read(scalar, &mut self.values));
+        // What the chart has of its own is read by each that deploys it, whether or not it names the file.
+        let all = umbrella::dependencies(chart, files, &|_| true).unwrap_or_default();
+        all.iter().for_each(|of| of.each_read(&mut |scalar| places.read(scalar, &mut self.exact)));
         self.plane |= (places.is_plane)(&chart.chart.text());
         chart.folder().iter().for_each(|folder| places.below(folder, &mut self.near));
         let inner = chart.folder_in(files).map(|folder| umbrella::inner(files, &folder));
