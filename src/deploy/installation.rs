@@ -100,7 +100,8 @@ pub struct Installations {
 }
 
 /// Finds the installations, and which of them each place serves. `entries` are the files that may hold roots, or releases that
-/// no root need apply, `applied` is what tools bring that are run, `made` what charts of the tree came to; `is_plane` says of a chart's name whether it is a control plane's.
+/// no root need apply, `applied` is what tools bring that are run, `made` what charts of the tree came to; `is_plane` says of
+/// a chart's name whether it is a control plane's.
 pub fn installations(
     files: &dyn Files,
     entries: &[RepoPath],
