@@ -12,6 +12,8 @@ pub struct Build {
     pub charts: Vec<ChartRelease>,
     /// The files of objects that patches delete, and those of a folder that the deployer is told to leave out.
     pub left_out: Vec<RepoPath>,
+    /// Objects of files that the source leaves out, as they stand there: no cluster has them, and they lie with what this one has.
+    pub ignored: Vec<Object>,
     /// What must move together with what it is compared with.
     pub guards: Vec<Guard>,
     /// What is said of objects that are not known here, those of a chart or of a remote base: parts of objects.

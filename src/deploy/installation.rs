@@ -7,6 +7,7 @@
 
 mod group;
 mod name;
+mod places;
 mod reach;
 mod top;
 

@@ -12,7 +12,8 @@ use crate::deploy::{files::Files, object::Object};
 /// A file of patterns for its folder and what is below.
 const FILE: &str = ".sourceignore";
 
-/// The patterns that count in a folder.
+/// The patterns that count in a folder; by default none.
+#[derive(Default)]
 pub(super) struct Ignored {
     globs: GlobSet,
     /// Whether each of the globs takes back in.

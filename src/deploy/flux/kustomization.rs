@@ -93,12 +93,17 @@ pub fn kustomization(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) 
             return build;
         }
     };
-    let ignored = Ignored::of(&folder, source, files);
+    let mut ignored = Ignored::of(&folder, source, files);
+    // Without its folder a Kustomization fails, and what it has applied stays.
+    if files.below(&folder).iter().all(|entry| ignored.has(entry.path.as_str())) {
+        ignored = Ignored::default();
+    }
     let made = || Some((RepoPath::resolve(&folder, NAMES[0])?, generated(files, &folder, &ignored)));
     let found = found.filter(|(path, _)| !ignored.has(path.as_str()));
     let Some((path, own)) = found.or_else(made) else { return build };
     build = kustomize::build_as(files, &path, &added(files, &folder, &own, spec));
-    build.left_out.extend(left_out(files, &folder, &ignored));
+    build.left_out.extend(left_out(files, &folder, &ignored).cloned());
+    build.ignored.extend(left_out(files, &folder, &ignored).flat_map(|path| objects_of(files, path)));
     let by = Some(object.file.clone());
     build.objects.iter_mut().for_each(|o| o.by.clone_from(&by));
     build.covered.iter_mut().for_each(|o| o.by.clone_from(&by));
@@ -189,9 +194,14 @@ fn left_out<'a>(
     files: &'a dyn Files,
     folder: &str,
     ignored: &'a Ignored,
-) -> impl Iterator<Item = RepoPath> + 'a {
+) -> impl Iterator<Item = &'a RepoPath> + 'a {
     let paths = files.below(folder).iter().map(|entry| &entry.path);
-    paths.filter(|path| is_manifest(path.as_str()) && ignored.has(path.as_str())).cloned()
+    paths.filter(|path| is_manifest(path.as_str()) && ignored.has(path.as_str()))
+}
+
+fn objects_of(files: &dyn Files, path: &RepoPath) -> Vec<Object> {
+    let documents = files.documents(path.as_str());
+    documents.iter().flat_map(|all| all.iter()).flat_map(|document| Object::all(document, path)).collect()
 }
 
 fn is_manifest(path: &str) -> bool {

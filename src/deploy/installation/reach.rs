@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use super::{
     BUILDS, Mark, Role,
+    places::Places,
     top::{self, Away, Id, Made, Top},
 };
 use crate::{
@@ -14,11 +15,11 @@ use crate::{
         files::Files,
         flux,
         json_patch::Guard,
-        kinds::is_root,
+        kinds::{self, is_root},
         object::{Labels, Object},
         tree_chart::Evaluations,
         umbrella,
-        value::{Part, Scalar, Value},
+        value::Value,
         watch::Watch,
     },
     repo::{RepoPath, parallel},
@@ -75,15 +76,6 @@ struct Way {
     labels: Labels,
 }
 
-/// Places by file.
-struct Places<'m> {
-    files: BTreeMap<&'m str, usize>,
-    /// Of each file the places, ordered by their first byte, and how many bytes the longest has.
-    of: Vec<(Vec<usize>, usize)>,
-    marks: &'m [Mark],
-    is_plane: &'m dyn Fn(&str) -> bool,
-}
-
 /// A walk from one root on.
 struct Walk<'w> {
     files: &'w dyn Files,
@@ -126,6 +118,8 @@ pub(super) fn lots(
     let loose = loose(files, entries, marks);
     // What a chart makes is deployed by those who ask for the chart.
     let mut brought: BTreeSet<RepoPath> = charts.files().cloned().collect();
+    let folders: Vec<String> =
+        tops.iter().filter_map(Top::folder).chain(kustomizations.iter().filter_map(top::folder)).collect();
     let outer = Cluster::new(loose.iter().chain(&kustomizations));
     for top in tops {
         let walked = walk((files, charts), &places, top, &outer, builds)?;
@@ -146,7 +140,13 @@ pub(super) fn lots(
     }
     let mut lots = settled(&places, found);
     let mut read: BTreeSet<usize> = lots.iter().flat_map(|lot| &lot.marks).copied().collect();
-    let mut unapplied = settled(&places, unapplied((files, charts), &places, &loose, &brought));
+    let is_below = |path: &RepoPath, folder: &str| {
+        folder.is_empty() || path.as_str().strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+    };
+    let unapplied = unapplied((files, charts), &places, &loose, |object| {
+        brought.contains(&object.file) || folders.iter().any(|folder| is_below(&object.file, folder))
+    });
+    let mut unapplied = settled(&places, unapplied);
     unapplied.iter_mut().for_each(|lot| lot.marks.retain(|mark| !read.contains(mark)));
     let mut units: BTreeMap<String, Lot> = BTreeMap::new();
     for lot in unapplied {
@@ -187,17 +187,25 @@ fn settled(places: &Places<'_>, found: Vec<(Lot, Reach)>) -> Vec<Lot> {
 }
 
 /// Finds what releases bring that no root applies: to the cluster that they name themselves, else to that of their file,
-/// wherever what they read is written. `brought` are the files of those that somebody applies.
+/// wherever what they read is written. `is_brought` says of one whether somebody applies it, or what lies around it.
 fn unapplied(
     (files, charts): (&dyn Files, &Evaluations),
     places: &Places<'_>,
     loose: &[Object],
-    brought: &BTreeSet<RepoPath>,
+    is_brought: impl Fn(&Object) -> bool,
 ) -> Vec<(Lot, Reach)> {
-    let outer = Cluster::new(loose);
+    let all = Cluster::new(loose);
     let mut found = Vec::new();
-    let is_applied = |object: &Object| brought.contains(&object.file) && !is_remote(object);
+    let is_applied = |object: &Object| is_brought(object) && !is_remote(object);
     for object in loose.iter().filter(|object| is_release(object) && !is_applied(object)) {
+        // Of what several clusters have by one name it reads its own cluster's, where it is known which that is.
+        let sources = kinds::sources(object, &all);
+        let own = match sources.iter().any(|source| all.namesakes(source).next().is_some()) {
+            true => all.variants(&sources, &object.file),
+            false => vec![Vec::new()],
+        };
+        let [own] = own.as_slice() else { continue };
+        let outer = Cluster::within(own.iter().copied(), &all);
         let kept = vec![(object.clone(), Way::default())];
         let (reaches, builds) = (BTreeMap::new(), 0);
         let mut walk =
@@ -250,60 +258,6 @@ fn loose(files: &dyn Files, entries: &[RepoPath], marks: &[Mark]) -> Vec<Object>
         found.extend(objects.filter(|object| is_looked_up(object) && is_loose(object)));
     });
     found.into_iter().flatten().collect()
-}
-
-// === impl Places ===
-
-impl<'m> Places<'m> {
-    fn new(marks: &'m [Mark], is_plane: &'m dyn Fn(&str) -> bool) -> Self {
-        let (mut files, mut of) = (BTreeMap::new(), Vec::<(Vec<usize>, usize)>::new());
-        for (n, mark) in marks.iter().enumerate() {
-            let file = *files.entry(mark.path.as_str()).or_insert(of.len());
-            if file == of.len() {
-                of.push((Vec::new(), 0));
-            }
-            if let Some((all, longest)) = of.get_mut(file) {
-                all.push(n);
-                *longest = mark.span.len().max(*longest);
-            }
-        }
-        let start = |n: &usize| marks.get(*n).map(|mark| mark.span.start);
-        of.iter_mut().for_each(|(all, _)| all.sort_by_key(start));
-        Self { files, of, marks, is_plane }
-    }
-
-    /// Returns the position of a file with places.
-    fn file(&self, path: &str) -> Option<usize> {
-        self.files.get(path).copied()
-    }
-
-    /// Takes the places that a scalar was written at.
-    fn read(&self, scalar: &Scalar, found: &mut BTreeSet<usize>) {
-        for part in scalar.parts() {
-            let Part::Written(origin) = part else { continue };
-            let of_file = self.file(origin.source.path.as_str()).and_then(|file| self.of.get(file));
-            let Some((all, longest)) = of_file else { continue };
-            let span = |n: &usize| self.marks.get(*n).map_or(0..0, |mark| mark.span.clone());
-            let before = all.partition_point(|n| span(n).start < origin.span.end);
-            let near = all.iter().take(before).rev();
-            let near = near.take_while(|n| span(n).start + longest > origin.span.start);
-            found.extend(near.filter(|n| origin.span.start < span(n).end));
-        }
-    }
-
-    /// Tells whether the place of a control plane is among what was reached.
-    fn plane(&self, reach: &Reach) -> bool {
-        let near = reach.near.iter().filter_map(|file| self.of.get(*file)).flat_map(|(marks, _)| marks);
-        let mut marks = reach.exact.iter().chain(near).filter_map(|mark| self.marks.get(*mark));
-        marks.any(|mark| mark.role == Role::ControlPlane)
-    }
-
-    /// Takes the files below a folder: what a chart of the tree consists of.
-    fn below(&self, folder: &str, found: &mut BTreeSet<usize>) {
-        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-        let behind = self.files.range(prefix.as_str()..).take_while(|(path, _)| path.starts_with(&prefix));
-        found.extend(behind.map(|(_, file)| file));
-    }
 }
 
 // === impl Walk ===
@@ -415,7 +369,7 @@ impl Walk<'_> {
 
     /// Puts what was reached on a way to what its cluster has; what led to a control plane says what that is called.
     fn join(&mut self, found: Reach, way: Way) {
-        let leads = found.plane || self.places.plane(&found);
+        let leads = found.plane || found.has_plane(self.places);
         let reach = self.reaches.entry(way.seat).or_default();
         reach.exact.extend(found.exact);
         reach.near.extend(found.near);
@@ -441,6 +395,13 @@ impl Way {
 // === impl Reach ===
 
 impl Reach {
+    /// Tells whether the place of a control plane is among what was reached.
+    fn has_plane(&self, places: &Places<'_>) -> bool {
+        let near = self.near.iter().filter_map(|file| places.of.get(*file)).flat_map(|(marks, _)| marks);
+        let mut marks = self.exact.iter().chain(near).filter_map(|mark| places.marks.get(*mark));
+        marks.any(|mark| mark.role == Role::ControlPlane)
+    }
+
     /// Takes the places that a chart and its values were written at, and those of a chart of the tree; of one that was
     /// evaluated what came of its values says where they go.
     fn chart(

@@ -125,11 +125,7 @@ impl Top {
     /// Returns the folder that it deploys, where it names one.
     pub fn folder(&self) -> Option<String> {
         match self {
-            Self::Object(object) if object.group() == flux::KUSTOMIZATIONS => {
-                let path = object.value.text(&["spec", "path"])?;
-                let inside = format!("{}/.x", path.trim_start_matches('/'));
-                RepoPath::resolve("", &inside).map(|p| p.folder().to_owned())
-            }
+            Self::Object(object) if object.group() == flux::KUSTOMIZATIONS => folder(object),
             Self::Object(_) | Self::Bundle(_) | Self::Apply(_) => None,
             Self::Overlay(path) => Some(path.folder().to_owned()),
         }
@@ -155,6 +151,13 @@ impl Top {
     }
 }
 
+/// Returns the folder that a Kustomization of Flux's names.
+pub(super) fn folder(kustomization: &Object) -> Option<String> {
+    let path = kustomization.value.text(&["spec", "path"])?;
+    let inside = RepoPath::resolve("", &format!("{}/.x", path.trim_start_matches('/')))?;
+    Some(inside.folder().to_owned())
+}
+
 /// Says what an object is known by.
 pub(super) fn id(object: &Object) -> Id {
     let text = |scalar: Option<&Scalar>| scalar.map(|s| s.text().into_owned()).unwrap_or_default();
@@ -176,8 +179,9 @@ pub(super) fn made(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) ->
 }
 
 fn of_build(build: Build, away: Option<Away>) -> Made {
-    let Build { mut objects, charts, strays, guards, notes, .. } = build;
+    let Build { mut objects, charts, strays, ignored, guards, notes, .. } = build;
     objects.extend(strays);
+    objects.extend(ignored);
     Made { objects, charts, guards, notes, away }
 }
 
