@@ -184,9 +184,8 @@ fn release(
 ) -> Option<ChartRelease> {
     let helm = &said.iter().fold(Value::empty(), |all, helm| merged(&all, helm));
     let folder = path.folder();
-    let own = RepoPath::resolve(folder, "Chart.yaml").is_some_and(|chart| files.has(chart.as_str()));
     let written = helm.scalar(&["chart"]).filter(|chart| !chart.text().is_empty()).cloned();
-    let written = written.or_else(|| own.then(|| Scalar::made("./")))?;
+    let written = written.or_else(|| chart::beside(folder, ".", files))?;
     let (chart, repository, version) = source(helm, &written, (folder, files));
     let mut layers = Vec::new();
     for helm in said {

@@ -192,7 +192,7 @@ pub fn folders(root: &Object) -> Vec<String> {
     };
     let folder = |source: &Value| {
         let path = source.scalar(&["path"]).and_then(Scalar::known)?;
-        RepoPath::resolve("", &format!("{}/.x", path.trim_start_matches('/'))).map(|p| p.folder().to_owned())
+        RepoPath::resolve_folder("", path.trim_start_matches('/'))
     };
     sources.into_iter().filter_map(folder).filter(|folder| !folder.is_empty()).collect()
 }

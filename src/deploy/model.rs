@@ -267,11 +267,8 @@ impl<R: Default + Send> Builder<'_, R> {
     /// Reads a file as it is.
     fn read(&self, path: &RepoPath) -> Kept {
         let mut kept = Kept::default();
-        let documents = self.files.documents(path.as_str());
-        for document in documents.iter().flat_map(|documents| documents.iter()) {
-            for object in Object::all(document, path) {
-                kept.take(object, self.entries.mentions);
-            }
+        for object in Object::of_file(self.files, path) {
+            kept.take(object, self.entries.mentions);
         }
         kept
     }
@@ -429,8 +426,8 @@ impl<R: Default + Send> Builder<'_, R> {
     }
 
     fn is_wanted(&self, folder: &str) -> bool {
-        let inside = RepoPath::resolve("", &format!("{}/.x", folder.trim_start_matches('/')));
-        inside.is_some_and(|inside| (self.entries.wanted)(inside.folder()))
+        let folder = RepoPath::resolve_folder("", folder.trim_start_matches('/'));
+        folder.is_some_and(|folder| (self.entries.wanted)(&folder))
     }
 
     /// Hands over what a build gives, and keeps what others may refer to.

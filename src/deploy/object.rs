@@ -3,6 +3,7 @@
 use std::{borrow::Cow, collections::BTreeSet};
 
 use super::{
+    files::Files,
     schema::Schema,
     value::{Scalar, Value},
 };
@@ -43,6 +44,12 @@ impl Object {
             found.push(Self::new(value.clone(), file.clone(), None));
         });
         found
+    }
+
+    /// Reads the objects of a file; of one that is not read there are none.
+    pub fn of_file(files: &dyn Files, path: &RepoPath) -> Vec<Self> {
+        let documents = files.documents(path.as_str());
+        documents.iter().flat_map(|all| all.iter()).flat_map(|document| Self::all(document, path)).collect()
     }
 
     /// Returns `apiVersion`, `""` where there is none.

@@ -43,6 +43,18 @@ impl RepoPath {
         Self::new(parts.join("/"))
     }
 
+    /// Resolves a reference to a folder against another one; of both `""` is the root. `None` where it is absolute, a URL, or
+    /// leaves the tree.
+    pub fn resolve_folder(folder: &str, reference: &str) -> Option<String> {
+        let reference = if reference.is_empty() { "." } else { reference };
+        Some(Self::resolve(folder, &format!("{reference}/.x"))?.folder().to_owned())
+    }
+
+    /// Tells whether it lies below a folder, however deep; all lies below the root.
+    pub fn is_below(&self, folder: &str) -> bool {
+        folder.is_empty() || self.0.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+    }
+
     /// Returns the folder, `""` for the root, without a slash at its end.
     pub fn folder(&self) -> &str {
         self.last_slash().and_then(|at| self.0.get(..at)).unwrap_or_default()
@@ -95,6 +107,18 @@ mod tests {
         let path = |text: &str| RepoPath::new(text).unwrap();
         let shared = |one: &str, other: &str| path(one).shared_folders(&path(other));
         assert_eq!([shared("a/b/x", "a/b/y"), shared("a/b/x", "a/bc/x"), shared("a/x", "b/x")], [2, 1, 0]);
+    }
+
+    #[test]
+    fn a_folder_is_found_from_another_one_and_may_be_the_root() {
+        let folder = |from: &str, to: &str| RepoPath::resolve_folder(from, to);
+        assert_eq!(folder("a/b", "../c/"), Some("a/c".to_owned()));
+        assert_eq!(folder("a", ".."), Some(String::new()));
+        assert_eq!(folder("", ""), Some(String::new()));
+        assert_eq!((folder("a", "../.."), folder("a", "/b")), (None, None));
+        let path = RepoPath::new("a/b/c.yaml").unwrap();
+        assert!(path.is_below("") && path.is_below("a") && path.is_below("a/b"));
+        assert!(!path.is_below("a/b/c") && !path.is_below("b") && !path.is_below("a/b/c.yaml"));
     }
 
     #[test]

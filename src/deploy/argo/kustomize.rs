@@ -105,8 +105,7 @@ fn is_true(value: &Value, key: &str) -> bool {
 fn is_there(source: &Source<'_>, component: &Value) -> bool {
     let Some(path) = component.as_scalar().map(|s| s.text().into_owned()) else { return false };
     let folder = source.folder().unwrap_or_default();
-    let inside = RepoPath::resolve(&folder, &format!("{path}/.x"));
-    inside.is_some_and(|inside| source.files.has_folder(inside.folder()))
+    RepoPath::resolve_folder(&folder, &path).is_some_and(|folder| source.files.has_folder(&folder))
 }
 
 fn filled(source: &Source<'_>, entries: &Value, fills: bool) -> Value {

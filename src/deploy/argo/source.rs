@@ -28,7 +28,7 @@ impl Source<'_> {
     pub fn folder(&self) -> Option<String> {
         let written = self.value.text(&["path"]).unwrap_or(".".into());
         let clean = written.trim_start_matches('/');
-        let folder = RepoPath::resolve("", &format!("{clean}/.x"))?.folder().to_owned();
+        let folder = RepoPath::resolve_folder("", clean)?;
         let url = self.value.scalar(&["repoURL"]).and_then(Scalar::known);
         let is_here = match folder.is_empty() {
             true => url.is_none_or(|url| self.files.has_root_of(&repositories::address(&url))),

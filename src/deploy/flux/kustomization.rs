@@ -103,7 +103,7 @@ pub fn kustomization(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) 
     let Some((path, own)) = found.or_else(made) else { return build };
     build = kustomize::build_as(files, &path, &added(files, &folder, &own, spec));
     build.left_out.extend(left_out(files, &folder, &ignored).cloned());
-    build.ignored.extend(left_out(files, &folder, &ignored).flat_map(|path| objects_of(files, path)));
+    build.ignored.extend(left_out(files, &folder, &ignored).flat_map(|path| Object::of_file(files, path)));
     let by = Some(object.file.clone());
     build.objects.iter_mut().for_each(|o| o.by.clone_from(&by));
     build.covered.iter_mut().for_each(|o| o.by.clone_from(&by));
@@ -158,7 +158,7 @@ fn place<'a>(
     let reference = copied.as_ref().map(|copied| copied.source).or(reference);
     let written = copied.as_ref().map_or_else(|| path.text(), |copied| copied.path.as_str().into());
     let clean = written.trim_start_matches('/');
-    let folder = RepoPath::resolve("", &format!("{clean}/.x"))?.folder().to_owned();
+    let folder = RepoPath::resolve_folder("", clean)?;
     let source = |key| reference.and_then(|reference| reference.text(&[key]));
     let named = source("kind").zip(source("name"));
     let is_here = match folder.is_empty() {
@@ -197,11 +197,6 @@ fn left_out<'a>(
 ) -> impl Iterator<Item = &'a RepoPath> + 'a {
     let paths = files.below(folder).iter().map(|entry| &entry.path);
     paths.filter(|path| is_manifest(path.as_str()) && ignored.has(path.as_str()))
-}
-
-fn objects_of(files: &dyn Files, path: &RepoPath) -> Vec<Object> {
-    let documents = files.documents(path.as_str());
-    documents.iter().flat_map(|all| all.iter()).flat_map(|document| Object::all(document, path)).collect()
 }
 
 fn is_manifest(path: &str) -> bool {
@@ -265,8 +260,7 @@ pub(super) fn added(files: &dyn Files, folder: &str, own: &Value, spec: &Value) 
     let optional = spec.text(&["ignoreMissingComponents"]).is_some_and(|t| t == "true");
     let is_there = |component: &Value| {
         let path = component.as_scalar().map(|s| s.text().into_owned()).unwrap_or_default();
-        let inside = RepoPath::resolve(folder, &format!("{path}/.x"));
-        inside.is_some_and(|inside| files.has_folder(inside.folder()))
+        RepoPath::resolve_folder(folder, &path).is_some_and(|folder| files.has_folder(&folder))
     };
     let components = spec.list_at("components").iter().filter(|c| !optional || is_there(c)).cloned();
     append(&mut out, "components", components.collect());

@@ -119,7 +119,7 @@ pub(super) fn lots(
     // What a chart makes is deployed by those who ask for the chart.
     let mut brought: BTreeSet<RepoPath> = charts.files().cloned().collect();
     let folders: Vec<String> =
-        tops.iter().filter_map(Top::folder).chain(kustomizations.iter().filter_map(top::folder)).collect();
+        tops.iter().filter_map(Top::folder).chain(kustomizations.iter().flat_map(kinds::folders)).collect();
     let outer = Cluster::new(loose.iter().chain(&kustomizations));
     for top in tops {
         let walked = walk((files, charts), &places, top, &outer, builds)?;
@@ -140,11 +140,8 @@ pub(super) fn lots(
     }
     let mut lots = settled(&places, found);
     let mut read: BTreeSet<usize> = lots.iter().flat_map(|lot| &lot.marks).copied().collect();
-    let is_below = |path: &RepoPath, folder: &str| {
-        folder.is_empty() || path.as_str().strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
-    };
     let unapplied = unapplied((files, charts), &places, &loose, |object| {
-        brought.contains(&object.file) || folders.iter().any(|folder| is_below(&object.file, folder))
+        brought.contains(&object.file) || folders.iter().any(|folder| object.file.is_below(folder))
     });
     let mut unapplied = settled(&places, unapplied);
     unapplied.iter_mut().for_each(|lot| lot.marks.retain(|mark| !read.contains(mark)));
@@ -253,8 +250,7 @@ fn loose(files: &dyn Files, entries: &[RepoPath], marks: &[Mark]) -> Vec<Object>
     let paths: Vec<&RepoPath> = paths.into_iter().collect();
     let is_loose = |object: &Object| is_release(object) || marked.contains(&object.file);
     let found = parallel::fold(&paths, |found: &mut Vec<Object>, path| {
-        let documents = files.documents(path.as_str());
-        let objects = documents.iter().flat_map(|all| all.iter()).flat_map(|all| Object::all(all, path));
+        let objects = Object::of_file(files, path).into_iter();
         found.extend(objects.filter(|object| is_looked_up(object) && is_loose(object)));
     });
     found.into_iter().flatten().collect()

@@ -125,7 +125,10 @@ impl Top {
     /// Returns the folder that it deploys, where it names one.
     pub fn folder(&self) -> Option<String> {
         match self {
-            Self::Object(object) if object.group() == flux::KUSTOMIZATIONS => folder(object),
+            Self::Object(object) if object.group() == flux::KUSTOMIZATIONS => {
+                let path = object.value.text(&["spec", "path"])?;
+                RepoPath::resolve_folder("", path.trim_start_matches('/'))
+            }
             Self::Object(_) | Self::Bundle(_) | Self::Apply(_) => None,
             Self::Overlay(path) => Some(path.folder().to_owned()),
         }
@@ -149,13 +152,6 @@ impl Top {
             }
         }
     }
-}
-
-/// Returns the folder that a Kustomization of Flux's names.
-pub(super) fn folder(kustomization: &Object) -> Option<String> {
-    let path = kustomization.value.text(&["spec", "path"])?;
-    let inside = RepoPath::resolve("", &format!("{}/.x", path.trim_start_matches('/')))?;
-    Some(inside.folder().to_owned())
 }
 
 /// Says what an object is known by.

@@ -292,7 +292,7 @@ fn path(scope: &Scope<'_>, written: &Value) -> Option<RepoPath> {
 /// Lists the files below a folder that a pattern names, by their paths from there.
 fn fileset(scope: &Scope<'_>, folder: &Value, pattern: &Value) -> Option<Value> {
     let (folder, pattern) = (scope.text(folder)?, scope.text(pattern)?);
-    let from = |base: &str| Some(RepoPath::resolve(base, &format!("{folder}/.x"))?.folder().to_owned());
+    let from = |base: &str| RepoPath::resolve_folder(base, &folder);
     let below = |folder: &String| scope.files.has_folder(folder);
     let folder = from("").filter(below).or_else(|| from(&scope.module.folder))?;
     let start = if folder.is_empty() { String::new() } else { format!("{}/", globset::escape(&folder)) };

@@ -27,10 +27,12 @@ pub(super) fn release(scope: &Scope<'_>, block: &Block, by: Option<&RepoPath>) -
     let notes = who.map(|who| Note::new(&scope.source.path, About::Expression(who.to_owned())));
     let written = text("chart")?;
     let name = written.text().into_owned();
+    let folder = folder(scope, &name);
     let (chart, repository, packaged) = match (addressed(&written), text("repository")) {
         (Some(addressed), _) => addressed,
-        _ if is_folder(scope, &name) => {
-            (folder(scope, &name).unwrap_or(written), Repository::Git(None), None)
+        // Helm takes a folder of that name before it asks any repository.
+        _ if folder.is_some() || name.starts_with(['.', '/']) => {
+            (folder.unwrap_or(written), Repository::Git(None), None)
         }
         (None, Some(repository)) => (written, Repository::Address(repository), None),
         (None, None) => (written, Repository::Unknown("no `repository` is named".to_owned()), None),
@@ -45,11 +47,6 @@ pub(super) fn release(scope: &Scope<'_>, block: &Block, by: Option<&RepoPath>) -
         layers: layers(scope, &body),
         ..ChartRelease::new(&scope.source.path, chart, repository)
     })
-}
-
-/// Tells whether a chart is a folder: Helm takes one of that name before it asks any repository.
-fn is_folder(scope: &Scope<'_>, name: &str) -> bool {
-    name.starts_with(['.', '/']) || folder(scope, name).is_some()
 }
 
 /// Finds a chart of the tree, by its way from the module or from the root of the tree, which `path.module` and its like stand

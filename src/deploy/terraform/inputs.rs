@@ -56,11 +56,7 @@ pub(super) fn always<'t>(all: &'t [VariableFile], folder: &str) -> Vec<&'t RepoP
 /// module, that set one of its variables.
 pub(super) fn by_name<'t>(files: &dyn Files, all: &'t [VariableFile], module: &Module) -> Vec<&'t RepoPath> {
     let own = |path: &RepoPath| path.folder() == module.folder;
-    let is_below = |path: &RepoPath| {
-        let rest = path.as_str().strip_prefix(module.folder.as_str());
-        module.folder.is_empty() || rest.is_some_and(|rest| rest.starts_with('/'))
-    };
-    let may_be = |file: &&VariableFile| match is_below(&file.path) {
+    let may_be = |file: &&VariableFile| match file.path.is_below(&module.folder) {
         true => !(file.is_automatic && (file.is_beside || own(&file.path))),
         false => !file.is_inside,
     };

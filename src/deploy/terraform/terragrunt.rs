@@ -231,7 +231,7 @@ impl Reader<'_> {
     /// Returns the folder of a module in the tree. Two slashes divide what is copied from what is run in it.
     fn module(&self, source: &str) -> Option<String> {
         let path = source.split('?').next().unwrap_or_default().replace("//", "/");
-        let folder = |base: &str| Some(RepoPath::resolve(base, &format!("{path}/.x"))?.folder().to_owned());
+        let folder = |base: &str| RepoPath::resolve_folder(base, &path);
         let is_module = |folder: &String| {
             let mut own = self.files.below(folder).iter().map(|entry| &entry.path);
             own.any(|path| path.folder() == folder && super::is_terraform(path))

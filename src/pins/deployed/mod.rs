@@ -96,9 +96,5 @@ pub(super) fn fleet(context: &Context<'_>, place: Place<'_>, claims: &mut Claims
 
 /// Returns the objects that others refer to.
 fn maps(context: &Context<'_>) -> Vec<Object> {
-    let of_file = |path: &RepoPath| {
-        let documents = context.files.documents(path.as_str()).unwrap_or_default();
-        documents.iter().flat_map(|document| Object::all(document, path)).collect::<Vec<_>>()
-    };
-    context.index.referable.iter().flat_map(of_file).collect()
+    context.index.referable.iter().flat_map(|path| Object::of_file(context.files, path)).collect()
 }

@@ -280,8 +280,7 @@ fn layer(tree: &dyn Tree, path: &RepoPath) -> Option<Layer> {
 }
 
 fn is_below(path: &RepoPath, output: &RepoPath) -> bool {
-    let rest = path.as_str().strip_prefix(output.as_str());
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    path == output || path.is_below(output.as_str())
 }
 
 /// Names the chart of a set in a version.

@@ -10,9 +10,6 @@ resource "helm_release" "linkerd" {
   values     = [templatefile("${path.module}/values.yaml", { ha = var.ha })]
 }
 resource "helm_release" "prom" {
-  name       = "prom"
-  repository = "https://prometheus-community.github.io/helm-charts"
-  chart      = "kube-prometheus-stack"
-  version    = "60.0.0"
-  values     = [templatefile("${path.module}/prom.yaml", { ha = var.ha })]
+  chart  = "oci://registry.example.com/charts/prometheus"
+  values = [templatefile("${path.module}/prom.yaml", { ha = var.ha })]
 }

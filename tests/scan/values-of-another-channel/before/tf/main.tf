@@ -1,23 +1,8 @@
-variable "control_plane_version" {
-  type    = string
-  default = "1.16.10"
-}
+variable "release" { default = "1.16.10" }
 
-resource "helm_release" "linkerd_control_plane" {
-  name       = "linkerd-control-plane"
-  repository = "https://helm.linkerd.io/edge"
+resource "helm_release" "mesh" {
   chart      = "linkerd-control-plane"
-  version    = var.control_plane_version
-  namespace  = "linkerd"
-  values = [
-    yamlencode({linkerdVersion = "edge-26.8.1"}),
-  ]
-}
-
-resource "helm_release" "linkerd_viz" {
-  name       = "linkerd-viz"
   repository = "https://helm.linkerd.io/edge"
-  chart      = "linkerd-viz"
-  version    = "2026.8.1"
-  namespace  = "linkerd-viz"
+  version    = var.release
+  values     = [yamlencode({ linkerdVersion = "edge-26.8.1" })]
 }
