@@ -408,8 +408,13 @@ impl<R: Default + Send> Builder<'_, R> {
                 }
             }
             Makes::Chart(read) => {
-                let release = read(object, cluster, self.files);
-                release.iter().for_each(|release| self.chart(release, cluster, gathered));
+                let sources = kinds::sources(object, cluster);
+                let asks = object.by.as_ref().unwrap_or(&object.file);
+                for own in &self.variants(cluster, &sources, asks, &mut gathered.facts.facts) {
+                    let cluster = &Cluster::within(own.iter().copied(), cluster);
+                    let release = read(object, cluster, self.files);
+                    release.iter().for_each(|release| self.chart(release, cluster, gathered));
+                }
             }
             Makes::Roots(_) => {}
         }

@@ -195,19 +195,14 @@ fn unapplied(
     let mut found = Vec::new();
     let is_applied = |object: &Object| is_brought(object) && !is_remote(object);
     for object in loose.iter().filter(|object| is_release(object) && !is_applied(object)) {
-        // Of what several clusters have by one name it reads its own cluster's, where it is known which that is.
-        let sources = kinds::sources(object, &all);
-        let own = match sources.iter().any(|source| all.namesakes(source).next().is_some()) {
-            true => all.variants(&sources, &object.file),
-            false => vec![Vec::new()],
-        };
-        let [own] = own.as_slice() else { continue };
-        let outer = Cluster::within(own.iter().copied(), &all);
+        if own_sources(object, &all).is_none() {
+            continue;
+        }
         let kept = vec![(object.clone(), Way::default())];
         let (reaches, builds) = (BTreeMap::new(), 0);
         let mut walk =
             Walk { files, charts, places, builds, reaches, kept, fills: false, bound: BTreeSet::new() };
-        walk.releases(&outer);
+        walk.releases(&all);
         for (away, reach) in walk.reaches {
             let (files, folder) = (BTreeSet::from([object.file.clone()]), None);
             let (plane, labels) = (reach.plane, reach.labels.clone());
@@ -343,8 +338,10 @@ impl Walk<'_> {
     }
 
     fn release(&mut self, object: &Object, way: Way, cluster: &Cluster<'_>) {
+        let own = own_sources(object, cluster).unwrap_or_default();
+        let around = &Cluster::within(own, cluster);
         let watch = Watch::new(self.files);
-        let Some(made) = top::made(object, cluster, &watch) else { return };
+        let Some(made) = top::made(object, around, &watch) else { return };
         let (places, files, charts) = (self.places, self.files, self.charts);
         let way = Way { seat: made.away.or(way.seat), ..way };
         let mut reach = Reach::default();
@@ -354,7 +351,7 @@ impl Walk<'_> {
         for object in [object].into_iter().chain(charted()) {
             object.value.scalars().into_iter().for_each(|scalar| places.read(scalar, &mut reach.exact));
         }
-        for source in flux::optional_sources(object, cluster).into_iter().filter(|s| !cluster.has_itself(s)) {
+        for source in flux::optional_sources(object, around).into_iter().filter(|s| !cluster.has_itself(s)) {
             source.value.scalars().into_iter().for_each(|scalar| places.read(scalar, &mut reach.maybe));
         }
         reach.exact.retain(|mark| !reach.maybe.contains(mark));
@@ -421,6 +418,19 @@ impl Reach {
             inner.folder.iter().for_each(|folder| places.below(folder.as_str(), &mut self.near));
         }
     }
+}
+
+/// Returns, of what several clusters have by one name and a release reads, its own cluster's; `None` where the tree does not
+/// tell which that is.
+fn own_sources<'c>(release: &Object, cluster: &Cluster<'c>) -> Option<Vec<&'c Object>> {
+    let sources = kinds::sources(release, cluster);
+    let has_rivals =
+        |source: &&Object| !cluster.has_itself(source) && cluster.namesakes(source).next().is_some();
+    if !sources.iter().any(has_rivals) {
+        return Some(Vec::new());
+    }
+    let [own] = cluster.variants(&sources, &release.file).try_into().ok()?;
+    Some(own)
 }
 
 /// Tells whether an object has Flux render a chart.
