@@ -65,17 +65,19 @@ fn mark(pin: &Pin) -> Mark {
                 | PinKind::ProxyAnnotation
                 | PinKind::Other
         );
+    let is_rendered = pin.kind == PinKind::RenderedManifest;
     let role = match () {
         () if pin.stage == Stage::DataPlane || pin.kind == PinKind::Other => Role::Other,
         () if pin.stays == Some(Reason::NoEffect) => Role::Other,
         // Of a part of its own it says nothing.
         () if pin.stays == Some(Reason::OwnVersion) => Role::Platform,
+        // A control plane is what runs, and not whatever has a mark of one.
+        () if is_rendered && pin.is_off => Role::Platform,
         () if of_release && pin.charts().any(linkerd::is_control_plane) => Role::ControlPlane,
         () => Role::Platform,
     };
     // What Helm printed lies over many files of one folder, and a module of Terraform is one.
-    let is_of_folder =
-        pin.kind == PinKind::RenderedManifest || other::class(&pin.path) == other::Class::Terraform;
+    let is_of_folder = is_rendered || other::class(&pin.path) == other::Class::Terraform;
     let unit = if is_of_folder { format!("{}/", pin.path.folder()) } else { pin.path.to_string() };
     Mark { path: pin.path.clone(), span: pin.site.span.clone(), unit, role }
 }

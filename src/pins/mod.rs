@@ -371,6 +371,8 @@ pub struct RenderedFile {
     pub blob: BlobId,
     /// The chart.
     pub chart: String,
+    /// Whether something of it runs from here, or says that it was printed: other marks may be copies.
+    pub runs: bool,
 }
 
 /// A Linkerd chart as the repository deploys it, once for all clusters that it is the same in.

@@ -46,6 +46,8 @@ pub struct Marks<'a> {
 struct Makers<'a> {
     helm: Vec<Node<'a>>,
     cli: Vec<Node<'a>>,
+    /// Whether one of them runs, or says of which template it was printed.
+    runs: bool,
 }
 
 /// Reads the marks of one object; `source` is Helm's `# Source:` above it.
@@ -71,13 +73,16 @@ pub(super) fn take(place: Place<'_>, found: &mut Found) -> bool {
     }
     let mut charts: BTreeMap<&str, Makers<'_>> = BTreeMap::new();
     for object in &objects {
-        if let Some(chart) = source(place, object).or_else(|| chart_of(object)) {
-            charts.entry(chart).or_default().take(object);
+        let source = source(place, object);
+        if let Some(chart) = source.or_else(|| chart_of(object)) {
+            let makers = charts.entry(chart).or_default();
+            makers.take(object);
+            makers.runs |= source.is_some() || runs(object);
         }
     }
     for (chart, makers) in charts {
         let (path, blob) = (place.file.path.clone(), place.file.blob);
-        found.rendered.push(RenderedFile { path, blob, chart: chart.to_owned() });
+        found.rendered.push(RenderedFile { path, blob, chart: chart.to_owned(), runs: makers.runs });
         if let Some(node) = makers.version() {
             pin(place, chart, node, found);
         }
@@ -154,14 +159,10 @@ fn is_marked(object: &Object<'_>) -> bool {
         || object.annotation(CREATED_BY).is_some_and(|by| made(by) && (object.kind != "Pod" || own()))
 }
 
-/// What a file without a rendering's other parts may be by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lone {
-    /// Secrets that were taken from an installation, such as the root of trust.
-    Secrets,
-    /// What `linkerd multicluster allow` gives another cluster (linkerd2 multicluster/cmd/allow.go): the access, and
-    /// nothing that the CLI installs.
-    Access,
+/// Tells whether an object has pods or defines a kind. Each chart of Linkerd's gives such ones, and what people put a mark of
+/// a chart on is what they have beside it: a way in, a policy, a Secret.
+fn runs(object: &Object<'_>) -> bool {
+    object.kind == "CustomResourceDefinition" || object.node.path(&["spec", "template"]).is_some()
 }
 
 /// Tells whether an object is Flux's or Argo CD's; no chart of Linkerd makes one.
@@ -172,22 +173,22 @@ fn is_gitops_object(object: &Object<'_>) -> bool {
     )
 }
 
-/// Tells whether a file that was taken holds nothing but Secrets, or nothing but access for another cluster.
-pub(super) fn lone(place: Place<'_>) -> Option<Lone> {
+/// Tells whether a file that was taken holds what `linkerd multicluster allow` gives another cluster (linkerd2
+/// multicluster/cmd/allow.go): the access, and nothing that the CLI installs.
+pub(super) fn is_access(place: Place<'_>) -> bool {
     const ACCESS: [&str; 7] =
         ["Namespace", "ServiceAccount", "Secret", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"];
     let objects = Object::all(place);
     let mut made = objects.iter().filter(|object| !is_gitops_object(object));
-    if made.clone().all(|object| object.kind == "Secret") {
-        return Some(Lone::Secrets);
-    }
     let of_access = |object: &Object<'_>| {
         ACCESS.contains(&object.kind)
             && object.annotation(CREATED_BY).is_none_or(|_| is_by_cli(object))
             && chart_of(object).is_none_or(|chart| chart == MULTICLUSTER)
             && source(place, object).is_none()
     };
-    (made.clone().any(is_by_cli) && made.all(of_access)).then_some(Lone::Access)
+    // Secrets alone may be of any chart.
+    let is_of_one = made.clone().any(|object| object.kind != "Secret");
+    is_of_one && made.clone().any(is_by_cli) && made.all(of_access)
 }
 
 fn is_by_cli(object: &Object<'_>) -> bool {

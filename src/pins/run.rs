@@ -4,7 +4,7 @@
 //! that pins read are traced last. Owns no rule of any shape.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     sync::Arc,
 };
 
@@ -16,8 +16,7 @@ use crate::{
 };
 
 use super::{
-    Applier, Facts, Generator, Inventory, Pin, PinKind, Reason, RenderedFile, ScanOptions, SkipReason,
-    Skipped, chart,
+    Applier, Facts, Generator, Inventory, Pin, PinKind, Reason, ScanOptions, SkipReason, Skipped, chart,
     context::{Context, Holds},
     corpus::{Corpus, File, Unread},
     deployed::{self, Claims},
@@ -31,8 +30,7 @@ use super::{
     object::Object,
     other::{self, Class},
     place::Place,
-    rendered::{self, Lone},
-    rivals,
+    rendered, rivals,
     screen::{self, Hit},
     screened::ScreenedTree,
     unknown,
@@ -52,8 +50,8 @@ struct FileResult {
     comments: Comments,
     /// Scripts that speak of Linkerd.
     scripts: Vec<RepoPath>,
-    /// Files that a chart marked and that may be something by themselves.
-    lone: Vec<(RepoPath, Lone)>,
+    /// Files with what the CLI gives another cluster.
+    access: Vec<RepoPath>,
     /// Files of Terraform that name a release or Linkerd.
     terraform: Vec<RepoPath>,
     /// Files of helmfile that do.
@@ -82,7 +80,7 @@ impl FileResult {
         self.skipped.extend(other.skipped);
         self.comments.append(other.comments);
         self.scripts.extend(other.scripts);
-        self.lone.extend(other.lone);
+        self.access.extend(other.access);
         self.terraform.extend(other.terraform);
         self.helmfiles.extend(other.helmfiles);
         self.written.extend(other.written);
@@ -123,7 +121,7 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
         entry.into_iter().for_each(|entry| all.append(look(&context, entry, hit)));
     });
     let all = FileResult::of(results);
-    let FileResult { mut found, mut skipped, scripts, lone, terraform, helmfiles, .. } = all;
+    let FileResult { mut found, mut skipped, scripts, access, terraform, helmfiles, .. } = all;
     let FileResult { written, mut claims, comments, .. } = all;
     let named = named(tree, &screened.hits);
     // What deploys need not name Linkerd itself: what it reads does. Terragrunt's files may say what a module is for.
@@ -152,7 +150,7 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     }
     deployed::note_aliases(&context, &charted, &mut found);
     deployed::report_charts(&context, &charted, &mut found, &mut skipped);
-    leave_lone(lone, &mut found);
+    leave_copied(access, &mut found);
     deployed::report_rest(&context, &named, &foreign, &mut skipped, &mut found);
     skipped.extend(partly);
     inventory.skipped.extend(skipped);
@@ -257,26 +255,32 @@ fn referred_beside(tree: &dyn Tree, corpus: &Corpus<'_>, index: &Index) -> Vec<R
     files.filter_map(|file| corpus.open(file).ok()).flat_map(|file| Index::of(&file).referable).collect()
 }
 
-/// What was committed by itself keeps the marks of a chart: it is no chart's output where nothing else of that chart is
-/// committed, nor what the CLI gave another cluster where the CLI installed nothing.
-fn leave_lone(lone: Vec<(RepoPath, Lone)>, found: &mut Found) {
-    let lone: HashMap<RepoPath, Lone> = lone.into_iter().collect();
-    let made = |file: &&RenderedFile| !lone.contains_key(&file.path);
-    let made: HashSet<String> = found.rendered.iter().filter(made).map(|file| file.chart.clone()).collect();
+/// What was taken out of an installation keeps the marks of a chart, and what somebody wrote beside one may have copied them: it
+/// is no chart's output where nothing of that chart runs from here, nor what the CLI gave another cluster where the CLI
+/// installed nothing. Beside what runs, it asks for nothing.
+fn leave_copied(access: Vec<RepoPath>, found: &mut Found) {
+    let access: HashSet<RepoPath> = access.into_iter().collect();
+    let running = found.rendered.iter().filter(|file| file.runs);
+    let running: HashSet<(RepoPath, String)> =
+        running.map(|file| (file.path.clone(), file.chart.clone())).collect();
+    let (files, charts): (HashSet<&RepoPath>, HashSet<&str>) =
+        running.iter().map(|(path, chart)| (path, chart.as_str())).unzip();
     let installed = found.pins.iter().any(|pin| {
         pin.kind == PinKind::RenderedManifest
             && pin.chart.as_deref() == Some(MULTICLUSTER)
             && pin.value.starts_with("linkerd/cli ")
-            && !lone.contains_key(&pin.path)
+            && !access.contains(&pin.path)
     });
-    let left = |path: &RepoPath, chart: &str| match lone.get(path)? {
-        Lone::Secrets => (!made.contains(chart)).then_some(Reason::NoEffect),
-        Lone::Access => (!installed).then_some(Reason::MadeByCli),
+    let left = |path: &RepoPath, chart: &str| match access.contains(path) {
+        true => (!installed).then_some(Reason::MadeByCli),
+        // Charts label objects as another's too.
+        false => (!files.contains(path) && !charts.contains(chart)).then_some(Reason::NoEffect),
     };
     found.rendered.retain(|file| left(&file.path, &file.chart).is_none());
     for pin in found.pins.iter_mut().filter(|pin| pin.kind == PinKind::RenderedManifest) {
-        let reason = pin.chart.as_deref().and_then(|chart| left(&pin.path, chart));
-        pin.stays = pin.stays.or(reason);
+        let Some(chart) = pin.chart.clone() else { continue };
+        pin.stays = pin.stays.or(left(&pin.path, &chart));
+        pin.is_off = !running.contains(&(pin.path.clone(), chart));
     }
 }
 
@@ -312,10 +316,12 @@ fn manifest_file(context: &Context<'_>, file: &File, hit: &Hit, result: &mut Fil
     } else {
         let is_rendered = rendered::take(place, &mut result.found);
         if hit.named {
-            result.written.push((file.path.clone(), is_rendered));
+            // What stands beside a copied mark is as much somebody's own.
+            let runs = result.found.rendered.iter().any(|file| file.runs);
+            result.written.push((file.path.clone(), runs));
         }
         if is_rendered {
-            result.lone.extend(rendered::lone(place).map(|lone| (file.path.clone(), lone)));
+            result.access.extend(rendered::is_access(place).then(|| file.path.clone()));
         } else {
             shapes(context, file, result);
             result.skipped.extend(hit.linkerd.then(|| unknown::skipped(place, &markers)).flatten());

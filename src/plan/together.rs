@@ -17,7 +17,9 @@ use crate::{
 /// Returns the groups of installations that move at once, each of at least two.
 pub(super) fn together(pins: &[&Pin]) -> Vec<BTreeSet<Arc<str>>> {
     let mut of: BTreeMap<BTreeSet<Arc<str>>, BTreeSet<Reader>> = BTreeMap::new();
-    for pin in pins.iter().filter(|pin| pin.stage == Stage::Platform && pin.stays.is_none()) {
+    // Nothing needs what nothing runs.
+    let moves = |pin: &&&Pin| pin.stage == Stage::Platform && pin.stays.is_none() && !pin.is_off;
+    for pin in pins.iter().filter(moves) {
         let readers = pin.readers().filter(|reader| reader.stage == Stage::Platform);
         // Where it is read makes no difference.
         let readers = readers.map(|reader| Reader { places: Vec::new(), ..reader });
@@ -114,7 +116,8 @@ mod tests {
     #[test]
     fn nothing_goes_before_what_it_needs() {
         let viz = three().chart("viz.yaml", "linkerd-viz", "2026.8.2").serves(&["a", "c"]);
-        assert_eq!(of(viz), ["a c"]);
+        assert_eq!(of(viz.clone()), ["a c"]);
+        assert_eq!(of(viz.with(|pin| pin.is_off = true)), [""; 0], "nothing runs it");
         let crds = ["d", "e"].iter().fold(Build::default(), |build, name| {
             build.chart(&format!("{name}.yaml"), "linkerd-crds", "2026.8.2").serves(&[name])
         });

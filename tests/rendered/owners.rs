@@ -107,10 +107,10 @@ fn what_has_copied_the_marks_of_a_chart_is_no_rendering_of_it() {
     let object = |kind: &str, name: &str| {
         format!(
             "apiVersion: v1\nkind: {kind}\nmetadata:\n  name: {name}\n  namespace: linkerd-viz\n  labels:\n    linkerd.io/extension: viz\n  \
-             annotations:\n    linkerd.io/created-by: linkerd/helm edge-26.6.3\n"
+             annotations:\n    linkerd.io/created-by: linkerd/helm edge-26.6.3\nspec:\n  template: {{}}\n"
         )
     };
-    for text in [object("NetworkPolicy", "allow-prometheus"), object("Namespace", "linkerd-viz")] {
+    for text in [object("Rollout", "allow-prometheus"), object("Deployment", "ours")] {
         let tree = MemoryTree::new([("own.yaml", &text)]);
         for found in [made(&tree, NEW, &Ask::default()), over(&tree)] {
             assert!(found.missing.is_empty() && found.changes.is_empty(), "{:?}", found.missing);
@@ -123,9 +123,39 @@ fn what_has_copied_the_marks_of_a_chart_is_no_rendering_of_it() {
     // What a template printed is the chart's, and so is what has a name of its own with something before it.
     let printed =
         format!("---\n# Source: linkerd-viz/templates/metrics-api.yaml\n{}", object("NetworkPolicy", "own"));
-    for text in [printed, object("Service", "prod-metrics-api")] {
+    for text in [printed, object("Deployment", "prod-metrics-api")] {
         let found = made(&MemoryTree::new([("own.yaml", &text)]), NEW, &Ask::default());
         assert_eq!(found.missing.len(), 1, "{text}");
+    }
+    // Where nothing of the chart runs, that is seen without the chart.
+    for text in [object("Service", "prod-metrics-api"), object("NetworkPolicy", "allow-prometheus")] {
+        let text = text.replace("spec:\n  template: {}\n", "");
+        assert!(sets(&MemoryTree::new([("own.yaml", &text)])).is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn a_copy_of_a_kind_that_no_template_has_holds_no_rendering() {
+    let old = committed_text("linkerd-viz", OLD, "{}");
+    let new = expected(&template("linkerd-viz", NEW, "{}"), &old);
+    let object = |kind: &str| {
+        format!(
+            "apiVersion: v1\nkind: {kind}\nmetadata:\n  name: ours\n  namespace: linkerd-viz\n  labels:\n    linkerd.io/extension: viz\n  \
+             annotations:\n    linkerd.io/created-by: linkerd/helm edge-26.6.3\n"
+        )
+    };
+    for path in ["viz/ours.yaml", "web/ours.yaml"] {
+        let tree = MemoryTree::new([("viz/viz.yaml", old.clone()), (path, object("Ingress"))]);
+        for found in [made(&tree, NEW, &Ask::default()), over(&tree)] {
+            assert_upgraded(&tree, &found, "viz/viz.yaml", &new);
+            let left: Vec<_> = found.left.iter().map(|left| left.path.as_str()).collect();
+            assert_eq!(left, [path]);
+        }
+        let proofs = request(&tree, NEW, &Ask::default(), |r| prove_all(r, &WORLD.bench.helm()));
+        assert!(proofs.drifts.is_empty() && proofs.missing.is_empty(), "{proofs:?}");
+        // Of a kind that the chart has, other values may give it.
+        let tree = MemoryTree::new([("viz/viz.yaml", old.clone()), (path, object("Service"))]);
+        assert_eq!(made(&tree, NEW, &Ask::default()).missing.len(), 1);
     }
 }
 

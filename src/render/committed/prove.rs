@@ -65,15 +65,26 @@ pub(super) fn holds_key(manifest: &Manifest, object: &Object) -> bool {
 }
 
 /// Tells whether an object says that Helm made it of the set's own version: the chart gives it then with other values, and
-/// it is nobody's to leave behind. What a command of the CLI made, or has a label alone, is somebody's own.
+/// it is nobody's to leave behind. What a command of the CLI made, has a label alone, or is of a kind that no values give is
+/// somebody's own.
 fn claims(set: &Committed, chart: &Chart, file: &CommittedFile, object: &Object) -> bool {
     if is_printed(chart, object) {
         return true;
     }
     marks(&file.manifest, object).is_some_and(|marks| {
         let version = marks.version.and_then(chart_version);
-        marks.certain && !marks.cli && object.source.is_none() && version.is_some() && version == set.version
+        let is_own = version.is_some() && version == set.version && may_give(chart, &object.key.kind);
+        marks.certain && !marks.cli && object.source.is_none() && is_own
     })
+}
+
+/// Tells whether a file of the chart has an object of that kind, or of one that only its values tell.
+fn may_give(chart: &Chart, kind: &str) -> bool {
+    let is_it = |line: &str| {
+        let named = line.trim().strip_prefix("kind:").map(|named| named.trim().trim_matches(['"', '\'']));
+        named.is_some_and(|named| named == kind || named.contains("{{"))
+    };
+    chart.files.values().any(|text| text.lines().any(is_it))
 }
 
 /// Tells whether an object has the `# Source:` of a template that the chart has.

@@ -216,7 +216,7 @@ mod tests {
 
     fn part(path: &str, text: &str) -> Part {
         let path = RepoPath::new(path).unwrap();
-        let file = RenderedFile { path, blob: BlobId([0; 20]), chart: "linkerd-viz".into() };
+        let file = RenderedFile { path, blob: BlobId([0; 20]), chart: "linkerd-viz".into(), runs: true };
         super::part(&file, Mode::File, &Arc::new(Manifest::parse(text).unwrap())).unwrap()
     }
 
