@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    deploy::{Files as _, TreeFiles, fleet, terraform::deploys},
+    deploy::{Files as _, TreeFiles, fleet, kinds, terraform::deploys},
     linkerd::{EdgeVersion, INJECT, MULTICLUSTER},
     repo::{Entry, RepoPath, Tree, TreeError, parallel},
     yaml::Node,
@@ -24,7 +24,7 @@ use super::{
     idle::Comments,
     image,
     index::Index,
-    installed,
+    installed, is_kustomization,
     layout::Layout,
     marker::{self, TextFile},
     object::Object,
@@ -290,8 +290,7 @@ fn look(context: &Context<'_>, entry: &Entry, hit: &Hit) -> FileResult {
     match other::class(&entry.path) {
         Class::Manifest => match context.corpus.open(entry) {
             Ok(file) => manifest_file(context, &file, hit, &mut result),
-            Err(unread) if hit.named => unreadable(context, entry, hit, unread, &mut result),
-            Err(_) => {}
+            Err(unread) => unreadable(context, entry, hit, unread, &mut result),
         },
         class if hit.named => match context.corpus.text(entry) {
             Ok(text) => text_file(entry, &text, class, hit, &mut result),
@@ -412,7 +411,7 @@ fn asked_for(context: &Context<'_>, paths: &BTreeSet<RepoPath>, told: &[Skipped]
     result.skipped.into_iter().filter(concerns).collect()
 }
 
-/// Names a file that mentions Linkerd and cannot be read; its markers are read all the same.
+/// Names a file that mentions Linkerd, or leads to what may, and cannot be read; its markers are read all the same.
 fn unreadable(context: &Context<'_>, entry: &Entry, hit: &Hit, unread: Unread, result: &mut FileResult) {
     let text = unread.text.or_else(|| context.corpus.text(entry).ok());
     let markers = text.as_deref().filter(|_| unread.reason != SkipReason::NotUtf8).map(|text| {
@@ -424,7 +423,9 @@ fn unreadable(context: &Context<'_>, entry: &Entry, hit: &Hit, unread: Unread, r
     let versions = text.as_deref().map(|t| other::unmarked_releases(t, &markers)).unwrap_or_default();
     let binary = unread.reason == SkipReason::NotUtf8 && screen::is_binary(&entry.path);
     let injects = unread.reason == SkipReason::HelmTemplate && text.as_deref().is_some_and(only_injects);
-    if concerns(hit, &versions) && !injects && !marked && !binary {
+    let is_yaml = unread.reason == SkipReason::Syntax;
+    let leading = || is_yaml && text.as_deref().is_some_and(|text| leads(&entry.path, text, &versions));
+    if (concerns(hit, &versions) || leading()) && !injects && !marked && !binary {
         let path = entry.path.clone();
         // No template is YAML: where the parser stopped says nothing.
         let template = unread.reason == SkipReason::HelmTemplate && context.is_template(&path);
@@ -438,6 +439,18 @@ fn unreadable(context: &Context<'_>, entry: &Entry, hit: &Hit, unread: Unread, r
 /// nobody else's.
 fn concerns(hit: &Hit, versions: &[EdgeVersion]) -> bool {
     hit.linkerd || hit.speaks && !versions.is_empty()
+}
+
+/// Tells whether deployers find others by a file, or one of the releases that it names, without a word of Linkerd in it.
+fn leads(path: &RepoPath, text: &str, versions: &[EdgeVersion]) -> bool {
+    let is_object = |document: &str| {
+        let said = |key: &str| document.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default();
+        let (group, _) = said("apiVersion:").trim().rsplit_once('/').unwrap_or_default();
+        let kind = said("kind:").trim();
+        let is_read = || kinds::asks(group, kind) || kinds::is_referred(group, kind);
+        kinds::leads(group, kind) || !versions.is_empty() && is_read()
+    };
+    is_kustomization(path.name()) || fleet::is_bundle(path.name()) || text.split("\n---").any(is_object)
 }
 
 /// Tells whether a template names nothing of Linkerd's but that pods are to be injected, or not: no value of it is a version.
