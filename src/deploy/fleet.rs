@@ -185,6 +185,8 @@ fn release(
     let helm = &said.iter().fold(Value::empty(), |all, helm| merged(&all, helm));
     let folder = path.folder();
     let written = helm.scalar(&["chart"]).filter(|chart| !chart.text().is_empty()).cloned();
+    let registry = || helm.scalar(&["repo"]).filter(|repo| is_registry(&repo.text())).cloned();
+    let written = written.or_else(registry);
     let written = written.or_else(|| chart::beside(folder, ".", files))?;
     let (chart, repository, version) = source(helm, &written, (folder, files));
     let mut layers = Vec::new();
@@ -281,6 +283,12 @@ fn by_cluster(text: &Scalar, is_template: bool) -> Option<Scalar> {
     (from > 0).then(|| Scalar::of(parts, text.plain))
 }
 
+/// Tells whether an address is that of a chart in a registry, which `repo` may name by itself (fleet
+/// `internal/bundlereader/charturl.go`).
+fn is_registry(address: &str) -> bool {
+    address.starts_with("oci://")
+}
+
 /// Says where the chart is: in a repository by name, in a registry, or a package by its address.
 fn source(
     helm: &Value,
@@ -289,12 +297,12 @@ fn source(
 ) -> (Scalar, Repository, Option<Scalar>) {
     let text = written.text();
     let version = helm.scalar(&["version"]).cloned();
-    if let Some(repo) = helm.scalar(&["repo"]) {
-        return (written.clone(), Repository::Address(repo.clone()), version);
-    }
-    if text.starts_with("oci://") {
+    if is_registry(&text) {
         let (chart, repository) = registry_chart(written);
         return (chart, repository, version);
+    }
+    if let Some(repo) = helm.scalar(&["repo"]) {
+        return (written.clone(), Repository::Address(repo.clone()), version);
     }
     let packaged = if text.contains("://") { packaged(written) } else { None };
     packaged.unwrap_or_else(|| {
@@ -438,6 +446,8 @@ mod tests {
         assert_eq!(of("https://helm.linkerd.io/edge/linkerd2-cni-2026.8.2.tgz"), ["linkerd2-cni 2026.8.2"]);
         assert_eq!(of("oci://cr.example.com/l5d/linkerd-viz"), ["linkerd-viz "]);
         assert_eq!(of("./charts/a"), ["./charts/a "]);
+        let alone = "helm: {repo: oci://cr.example.com/l5d/linkerd-viz, version: 2026.8.2}\n";
+        assert_eq!(shown(alone), ["linkerd-viz 2026.8.2"]);
     }
 
     #[test]
