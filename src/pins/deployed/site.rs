@@ -48,7 +48,7 @@ fn read_by(context: &Context<'_>, claim: &Claim, pin: &mut Pin, found: &mut Give
     pin.frame.clone_from(&claim.frame);
     pin.read_as = claim.read_as;
     // Of what cannot be written anew in one place, that place alone says nothing.
-    if let (Some(frame), Some(Reason::Uneditable)) = (&claim.frame, claim.spec.stays) {
+    if let Some(frame) = claim.frame.as_ref().filter(|_| claim.text.form == Form::Opaque) {
         pin.value = frame.whole(&pin.value);
     }
     pin.homes.clone_from(&claim.homes);

@@ -91,7 +91,8 @@ fn in_parts(written: &Scalar, reader: PinKind, judged: VersionText) -> Option<Tr
     let holds_all = |(_, at): &(usize, &Origin)| at.text().matches('.').count() == 2;
     let has_digits = |(_, at): &(usize, &Origin)| at.text().contains(|c: char| c.is_ascii_digit());
     let editable = places().find(holds_all).filter(|_| judged.version.is_some());
-    let stays = editable.is_none().then_some(Reason::Uneditable);
+    // What is no exact release stays for that, wherever it could be written anew.
+    let stays = editable.is_none().then_some(judged.stays.unwrap_or(Reason::Uneditable));
     let (n, at) = editable.or_else(|| places().rfind(has_digits))?;
     let said = |parts: &[Part]| parts.iter().map(Part::text).collect::<String>();
     let (before, behind) = written.parts().split_at(n);
