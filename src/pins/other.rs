@@ -12,7 +12,7 @@ use super::{
     Form, Generator, Pin, PinKind, Reason, SkipReason, Skipped, is_kustomization,
     marker::{self, TextFile},
     siblings::name_before,
-    version_text::{Token, of_other_channel, releases, tokens},
+    version_text::{Token, of_other_channels, releases, tokens},
 };
 use crate::repo::RepoPath;
 use crate::{
@@ -114,7 +114,7 @@ impl Told {
         let beyond = (pins.len() > REPORTED).then(|| Skipped {
             path: file.path.clone(),
             reason: SkipReason::TooLarge,
-            detail: Some(format!("more than {REPORTED} of its lines name a release that no pin is")),
+            detail: Some(format!("it names more than {REPORTED} releases that no pin is")),
             versions: Vec::new(),
         });
         pins.truncate(REPORTED);
@@ -127,7 +127,7 @@ impl Told {
     }
 }
 
-/// Reports the release names of a text as `other`: one a line. `2026.8.2` is also how a calendar counts: it is one only
+/// Reports the release names of a text as `other`. `2026.8.2` is also how a calendar counts: it is one only
 /// near a line that speaks of Linkerd, or in a file of that name, and not as the tag of another's image. Nothing else counts
 /// as other channels do: those ask that the file speaks of Linkerd anywhere.
 pub(super) fn pins(file: &TextFile<'_>, known: &[Pin], reason: Reason) -> Told {
@@ -172,7 +172,8 @@ fn named(
     let speaks = is_linkerd_s || !speaking.is_empty();
     let mut found = Vec::new();
     each_line(file.text, |number, start, line| {
-        if found.len() > REPORTED {
+        let left = REPORTED + 1 - found.len();
+        if left == 0 {
             return;
         }
         let is_named = |t: &Token| name_before(line.get(..t.span.start)?).filter(|name| names.contains(name));
@@ -182,21 +183,23 @@ fn named(
                 || is_named(t).is_some()
         };
         let is_new = |t: &Token| may_be(t) && !taken(start + t.span.start);
-        let token = tokens(line).into_iter().find(is_new);
-        let other = || of_other_channel(line).filter(|span| speaks && !taken(start + span.start));
-        let (place, what, reason) = match (token, other) {
-            (Some(Token { span, form, version }), _) => {
+        let named =
+            tokens(line).into_iter().filter(is_new).take(left).map(|Token { span, form, version }| {
                 let reason = reason(line.get(..span.start).unwrap_or_default());
                 (span, (form, Some(version)), reason)
-            }
-            (None, other) => match other() {
-                Some(span) => (span, (Form::Opaque, None), Reason::Channel),
-                None => return,
-            },
-        };
-        let column = line.get(..place.start).map_or(1, |l| l.chars().count() + 1);
-        let span = start + place.start..start + place.end;
-        found.push(marker::text_pin(file, PinKind::Other, span, (number, column), what, Some(reason)));
+            });
+        let is_other = |span: &Range<usize>| speaks && !taken(start + span.start);
+        let others = of_other_channels(line).filter(is_other).take(left);
+        let others = others.map(|span| (span, (Form::Opaque, None), Reason::Channel));
+        let mut all: Vec<_> = named.chain(others).collect();
+        all.sort_by_key(|(span, ..)| span.start);
+        let (mut counted, mut column) = (0, 1);
+        for (place, what, reason) in all.into_iter().take(left) {
+            column += line.get(counted..place.start).map_or(0, |before| before.chars().count());
+            counted = place.start;
+            let span = start + place.start..start + place.end;
+            found.push(marker::text_pin(file, PinKind::Other, span, (number, column), what, Some(reason)));
+        }
     });
     Told::new(file, found)
 }
@@ -398,6 +401,24 @@ mod tests {
     }
 
     #[test]
+    fn all_releases_of_a_line_are_told() {
+        let path = RepoPath::new("versions.yaml").unwrap();
+        let told = |text: &str| {
+            let file = TextFile { path: &path, blob: BlobId([0; 20]), text, sealed: false };
+            let told = in_code(&file, Vec::new(), &BTreeSet::new());
+            told.pins.into_iter().map(|p| (p.site.column, p.value, p.stays)).collect::<Vec<_>>()
+        };
+        let of = |column, value: &str, stays| (column, value.to_owned(), Some(stays));
+        let (read, said) = (Reason::NotFollowed, Reason::NotDeployed);
+        assert_eq!(
+            told("linkerd: {ä: edge-26.7.1, b: 2026.7.2} # was edge-26.6.3\n"),
+            [of(14, "edge-26.7.1", read), of(30, "2026.7.2", read), of(46, "edge-26.6.3", said)]
+        );
+        let line = "edge-26.7.1 ".repeat(REPORTED + 9);
+        assert_eq!(told(&line).len(), REPORTED, "a line has no more than a file");
+    }
+
+    #[test]
     fn a_release_of_another_channel_is_told_near_linkerd_s_name() {
         let path = RepoPath::new("versions.py").unwrap();
         let found = |text: &str| {
@@ -413,9 +434,9 @@ mod tests {
             [stable(8, 6)],
             "nothing else counts so"
         );
-        let both = found("linkerd: stable-2.14.10 -> edge-26.8.2\n");
-        assert_eq!(both[0].2, "edge-26.8.2", "one a line, and what may move goes first");
-        assert_eq!(both.len(), 1);
+        let of_both = found("linkerd: stable-2.14.10 -> edge-26.8.2\n");
+        let both: Vec<_> = of_both.iter().map(|(_, column, value, ..)| (*column, value.as_str())).collect();
+        assert_eq!(both, [(10, "stable-2.14.10"), (28, "edge-26.8.2")]);
     }
 
     #[test]

@@ -136,9 +136,10 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
     found
 }
 
-/// Finds the first release of another channel in a line: `stable-2.14.10`, `enterprise-2.18.1`, each standing alone.
-pub(super) fn of_other_channel(line: &str) -> Option<Range<usize>> {
-    CHANNELS.iter().flat_map(|channel| line.match_indices(channel)).find_map(|(start, channel)| {
+/// Finds the releases of other channels in a line: `stable-2.14.10`, `enterprise-2.18.1`, each standing alone.
+pub(super) fn of_other_channels(line: &str) -> impl Iterator<Item = Range<usize>> {
+    let all = CHANNELS.into_iter().flat_map(move |channel| line.match_indices(channel));
+    all.filter_map(move |(start, channel)| {
         let end = token_end(line.as_bytes(), start);
         let mut numbers = line.get(start + channel.len()..end)?.split(['.', '-']);
         let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
@@ -359,7 +360,7 @@ mod tests {
 
     #[test]
     fn releases_of_other_channels_stand_alone_in_text() {
-        let found = |line: &str| of_other_channel(line).map(|span| line[span].to_owned());
+        let found = |line: &str| of_other_channels(line).next().map(|span| line[span].to_owned());
         for (line, name) in [
             ("image: gcr.io/linkerd-io/web:stable-2.8.1", "stable-2.8.1"),
             ("rm ~/.linkerd2/bin/linkerd-stable-2.10.0 > /dev/null", "stable-2.10.0"),
@@ -380,7 +381,7 @@ mod tests {
     fn a_text_of_beginnings_alone_takes_no_time() {
         let begun = on_processor();
         assert_eq!(tokens(&"20".repeat(1 << 20)), []);
-        assert_eq!(of_other_channel(&"stable-2".repeat(1 << 18)), None);
+        assert_eq!(of_other_channels(&"stable-2".repeat(1 << 18)).next(), None);
         assert_eq!(variable_reads(&"${a".repeat(1 << 20)).len(), READS);
         assert_eq!(variable_reads(&"${".repeat(1 << 20)), []);
         let taken = on_processor() - begun;
