@@ -3,6 +3,8 @@
 //! In: a file's name and text. Out: what kind of file it is; `other` pins, which are reported and never moved; the
 //! lines of scripts that would render or install an old release again.
 
+mod numbers;
+
 use std::{
     collections::{BTreeSet, HashSet},
     ops::Range,
@@ -170,6 +172,7 @@ fn named(
         is_linkerd_s || speaking.get(next).is_some_and(|line| *line <= number + NEAR)
     };
     let speaks = is_linkerd_s || !speaking.is_empty();
+    let numbers = if speaks { numbers::numbers(file.text) } else { Vec::new() };
     let mut found = Vec::new();
     each_line(file.text, |number, start, line| {
         let left = REPORTED + 1 - found.len();
@@ -188,9 +191,17 @@ fn named(
                 let reason = reason(line.get(..span.start).unwrap_or_default());
                 (span, (form, Some(version)), reason)
             });
-        let is_other = |span: &Range<usize>| speaks && !taken(start + span.start);
-        let others = of_other_channels(line).filter(is_other).take(left);
-        let others = others.map(|span| (span, (Form::Opaque, None), Reason::Channel));
+        let first = numbers.partition_point(|(span, _)| span.start < start);
+        let of_line = numbers.iter().skip(first).take_while(|(span, _)| span.start < start + line.len());
+        let others = of_other_channels(line)
+            .map(|span| (span, Some(Reason::Channel)))
+            .chain(of_line.map(|(span, why)| (span.start - start..span.end - start, *why)))
+            .filter(|(span, _)| speaks && !taken(start + span.start))
+            .take(left)
+            .map(|(span, why)| {
+                let reason = why.unwrap_or_else(|| reason(line.get(..span.start).unwrap_or_default()));
+                (span, (Form::Opaque, None), reason)
+            });
         let mut all: Vec<_> = named.chain(others).collect();
         all.sort_by_key(|(span, ..)| span.start);
         let (mut counted, mut column) = (0, 1);
@@ -398,6 +409,17 @@ mod tests {
         };
         assert_eq!(told(REPORTED), (REPORTED, None));
         assert_eq!(told(REPORTED + 1), (REPORTED, Some(("index.yaml".to_owned(), SkipReason::TooLarge))));
+    }
+
+    #[test]
+    fn a_number_that_a_chart_is_given_is_told_without_a_channel_in_it() {
+        let path = RepoPath::new("install.sh").unwrap();
+        let text =
+            "helm install linkerd-crds l/linkerd-crds --version 1.8.0\nhelm install a b/a --version 1.8.0\n";
+        let file = TextFile { path: &path, blob: BlobId([0; 20]), text, sealed: false };
+        let told = |p: &Pin| (p.site.line, p.site.column, p.value.clone(), p.stays);
+        let found: Vec<_> = pins(&file, &[], Reason::NotFollowed).pins.iter().map(told).collect();
+        assert_eq!(found, [(1, 52, "1.8.0".to_owned(), Some(Reason::Channel))]);
     }
 
     #[test]
