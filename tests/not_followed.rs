@@ -130,6 +130,21 @@ fn a_file_that_helmfile_cannot_fill_is_named_and_the_rest_of_one_that_it_fills_i
 }
 
 #[test]
+fn what_a_program_reads_by_a_name_is_told_where_it_is_given() {
+    let program = "name: mesh\nruntime: yaml\nconfig:\n  chart:\n    default: 2026.8.1\n    type: string\nresources:\n  crds:\n    \
+                   type: kubernetes:helm.sh/v3:Release\n    properties:\n      chart: linkerd-crds\n      version: ${chart}\n";
+    let found = scanned(&[
+        ("Pulumi.yaml", program),
+        ("Pulumi.dev.yaml", "config:\n  mesh:chart: 2026.8.2\n  mesh:days: 2026.8.3\n"),
+        ("days.yaml", "chart: 2026.8.2\n"),
+    ]);
+    assert_eq!(
+        told(&found),
+        ["Pulumi.dev.yaml:2 2026.8.2 NotFollowed", "Pulumi.yaml:5 2026.8.1 NotFollowed"]
+    );
+}
+
+#[test]
 fn a_tag_of_the_edge_channel_is_told_in_files_that_do_not_speak_of_linkerd() {
     let text = "tag: edge-26.8.2\n";
     let found = scanned(&[

@@ -4,6 +4,7 @@
 //! lines of scripts that would render or install an old release again.
 
 mod numbers;
+mod reads;
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -13,7 +14,6 @@ use std::{
 use super::{
     Form, Generator, Pin, PinKind, Reason, SkipReason, Skipped, is_kustomization,
     marker::{self, TextFile},
-    siblings::name_before,
     version_text::{Token, of_other_channels, releases, tokens},
 };
 use crate::repo::RepoPath;
@@ -130,8 +130,8 @@ impl Told {
 }
 
 /// Reports the release names of a text as `other`. `2026.8.2` is also how a calendar counts: it is one only
-/// near a line that speaks of Linkerd, or in a file of that name, and not as the tag of another's image. Nothing else counts
-/// as other channels do: those ask that the file speaks of Linkerd anywhere.
+/// near a line that speaks of Linkerd, or under a name that such a line reads, or in a file of that name, and not as the tag
+/// of another's image. Nothing else counts as other channels do: those ask that the file speaks of Linkerd anywhere.
 pub(super) fn pins(file: &TextFile<'_>, known: &[Pin], reason: Reason) -> Told {
     named(file, known.iter().map(|pin| pin.site.span.clone()).collect(), &BTreeSet::new(), |_| reason)
 }
@@ -167,11 +167,9 @@ fn named(
     };
     let speaking = speaking_lines(file.text);
     let is_linkerd_s = speaks(file.path.as_str());
-    let near = |number: usize| {
-        let next = speaking.partition_point(|line| line + NEAR < number);
-        is_linkerd_s || speaking.get(next).is_some_and(|line| *line <= number + NEAR)
-    };
+    let near = |number: usize| is_linkerd_s || is_near(&speaking, number);
     let speaks = is_linkerd_s || !speaking.is_empty();
+    let own = reads::names(file.text, near);
     let numbers = if speaks { numbers::numbers(file.text) } else { Vec::new() };
     let mut found = Vec::new();
     each_line(file.text, |number, start, line| {
@@ -179,7 +177,8 @@ fn named(
         if left == 0 {
             return;
         }
-        let is_named = |t: &Token| name_before(line.get(..t.span.start)?).filter(|name| names.contains(name));
+        let given_to = |t: &Token| reads::given_to(file.text, start + t.span.start);
+        let is_named = |t: &Token| given_to(t).filter(|name| names.contains(name) || own.contains(name));
         let may_be = |t: &Token| {
             t.form == Form::Edge
                 || near(number) && !is_tag_of_another(line, t.span.start)
@@ -213,6 +212,18 @@ fn named(
         }
     });
     Told::new(file, found)
+}
+
+/// Lists the names that a text reads where it speaks of Linkerd.
+pub(super) fn names_read(text: &str) -> BTreeSet<&str> {
+    let speaking = speaking_lines(text);
+    reads::names(text, |number| is_near(&speaking, number))
+}
+
+/// Tells whether a line is near one of those that speak of Linkerd.
+fn is_near(speaking: &[usize], number: usize) -> bool {
+    let next = speaking.partition_point(|line| line + NEAR < number);
+    speaking.get(next).is_some_and(|line| *line <= number + NEAR)
 }
 
 /// Tells whether what stands there is the tag of an image, or of a chart in a registry, that Linkerd has not named:
@@ -409,6 +420,20 @@ mod tests {
         };
         assert_eq!(told(REPORTED), (REPORTED, None));
         assert_eq!(told(REPORTED + 1), (REPORTED, Some(("index.yaml".to_owned(), SkipReason::TooLarge))));
+    }
+
+    #[test]
+    fn what_a_line_about_linkerd_reads_is_told_wherever_it_is_given() {
+        let path = RepoPath::new("install.sh").unwrap();
+        let lines = |text: &str| {
+            let file = TextFile { path: &path, blob: BlobId([0; 20]), text, sealed: false };
+            pins(&file, &[], Reason::NotFollowed).pins.iter().map(|p| p.site.line).collect::<Vec<_>>()
+        };
+        let far = "\n".repeat(NEAR);
+        let text =
+            format!("A=2026.8.2\nB=2026.8.1\n{far}helm upgrade linkerd-crds l/linkerd-crds --version $A\n");
+        assert_eq!(lines(&text), [1]);
+        assert_eq!(lines(&text.replace("--version $A", "$OTHER")), [0; 0]);
     }
 
     #[test]

@@ -53,8 +53,9 @@ fn sets(path: &RepoPath) -> [String; 3] {
 pub(super) fn name_before(text: &str) -> Option<&str> {
     let quoted = text.trim_end_matches(['"', '\'']);
     let bare = quoted.trim_end_matches([' ', '\t']);
-    let given =
-        bare.strip_suffix('=').or_else(|| bare.strip_suffix(':').filter(|_| text.len() > bare.len()))?;
+    // Make gives a name with `:=`, `?=` and the like too.
+    let with_sign = bare.strip_suffix('=').map(|given| given.trim_end_matches([':', '?', '+']));
+    let given = with_sign.or_else(|| bare.strip_suffix(':').filter(|_| text.len() > bare.len()))?;
     let name = given.trim_end_matches([' ', '\t']).trim_end_matches(['"', '\'']);
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
     let name = name.get(name.trim_end_matches(is_name).len()..)?;
@@ -73,6 +74,7 @@ mod tests {
             "{\"x\": 1, \"version\":\"",
             "version='",
             "{ version = \"",
+            "version ?= ",
         ] {
             assert_eq!(name_before(text), Some("version"), "{text}");
         }

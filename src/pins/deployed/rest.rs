@@ -44,12 +44,15 @@ pub(in crate::pins) fn report(
         others.entry(path).or_default().push(span.clone());
     }
     let siblings = Siblings::of(context.files, &found.pins);
+    let read: Vec<&RepoPath> = named.iter().filter(is_read).collect();
+    let beside = read_beside(context, &read);
     let in_file = |path: &&RepoPath| {
         let source = context.files.file(path.as_str()).ok()?;
         let text = &*source.text;
         let names_linkerd =
             text.contains("inkerd") || text.contains("INKERD") || path.as_str().contains("linkerd");
-        let names = siblings.names(path);
+        let beside = beside.get(&stem(path)).into_iter().flatten().map(String::as_str);
+        let names: BTreeSet<&str> = siblings.names(path).into_iter().chain(beside).collect();
         let speaks =
             names_linkerd || !names.is_empty() || tokens(text).iter().any(|token| token.form == Form::Edge);
         if !speaks || (text.contains("{{") && context.is_template(path)) {
@@ -64,8 +67,31 @@ pub(in crate::pins) fn report(
         known.extend(others.get(*path).into_iter().flatten().filter(|span| !is_ours(span)).cloned());
         Some(other::in_code(&file, known, &names))
     };
-    let read: Vec<&RepoPath> = named.iter().filter(is_read).collect();
     for told in parallel::map(&read, in_file).into_iter().flatten() {
         told.report(&mut found.pins, skipped);
     }
+}
+
+/// Lists the names that files read about Linkerd which have others of their kind beside them: `Pulumi.yaml` has the values of
+/// `Pulumi.dev.yaml`.
+fn read_beside(context: &Context<'_>, paths: &[&RepoPath]) -> HashMap<String, BTreeSet<String>> {
+    let mut alike: HashMap<String, Vec<&RepoPath>> = HashMap::new();
+    for path in paths {
+        alike.entry(stem(path)).or_default().push(path);
+    }
+    alike.retain(|_, paths| paths.len() > 1);
+    let mut read: HashMap<String, BTreeSet<String>> = HashMap::new();
+    for (stem, paths) in alike {
+        for source in paths.iter().filter_map(|path| context.files.file(path.as_str()).ok()) {
+            let names = other::names_read(&source.text);
+            read.entry(stem.clone()).or_default().extend(names.into_iter().map(str::to_owned));
+        }
+    }
+    read
+}
+
+/// Returns what a file has in common with those of its kind: its folder, and its name up to the first dot.
+fn stem(path: &RepoPath) -> String {
+    let first = path.name().split('.').next().unwrap_or_default();
+    format!("{}/{first}", path.folder())
 }
