@@ -5,7 +5,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use super::{Facts, Form, Pin, PinKind, Reason, RepoPath, Stage, context::Context, other};
+use super::{Facts, Form, Pin, PinKind, Reason, RepoPath, Stage, context::Context, index::Release, other};
 use crate::{
     deploy::{self, Applied, Mark, Note, Role, tree_chart::Evaluations},
     linkerd,
@@ -28,7 +28,17 @@ pub(super) fn name(
         facts.uses.iter().flat_map(|found| [&found.path].into_iter().chain(&found.by)).collect();
     let asks = |path: &&RepoPath| users.contains(path) && !context.is_template(path);
     let asking = || index.releases.iter().map(|release| &release.path).filter(asks);
-    let makers = || index.makers.iter().chain(ours.clone().map(|release| &release.path)).chain(asking());
+    // Nor need who has a chart of the tree rendered that brings proxies alone.
+    let around: HashSet<&str> = pins.iter().flat_map(|pin| folders(&pin.path)).collect();
+    let renders = |release: &&Release| {
+        let folder = RepoPath::resolve_folder("", release.chart.trim_start_matches('/'));
+        folder.is_some_and(|folder| around.contains(&*folder)) && !context.is_template(&release.path)
+    };
+    let rendering = || index.releases.iter().filter(renders).map(|release| &release.path);
+    let makers = || {
+        let ours = ours.clone().map(|release| &release.path);
+        index.makers.iter().chain(ours).chain(asking()).chain(rendering())
+    };
     let bundles = pins.iter().filter(|pin| pin.kind == PinKind::Fleet).map(|pin| &pin.path);
     let kustomizations = index.kustomizations.values().map(|kustomization| &kustomization.path);
     let roots: HashSet<&RepoPath> = index
@@ -51,6 +61,11 @@ pub(super) fn name(
     facts.labels = names.iter().cloned().zip(found.labels).collect();
     (facts.installations, facts.roots, facts.rootless) = (names, found.roots, !found.notes.is_empty());
     found.notes
+}
+
+/// Lists the folders that a file lies in.
+fn folders(path: &RepoPath) -> impl Iterator<Item = &str> {
+    path.as_str().match_indices('/').filter_map(|(at, _)| path.as_str().get(..at))
 }
 
 fn mark(pin: &Pin) -> Mark {
