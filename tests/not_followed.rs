@@ -145,6 +145,21 @@ fn what_a_program_reads_by_a_name_is_told_where_it_is_given() {
 }
 
 #[test]
+fn what_an_operator_may_put_on_others_is_told() {
+    let policy = "apiVersion: policy.karmada.io/v1alpha1\nkind: ClusterOverridePolicy\nmetadata: {name: p}\nspec:\n  \
+                  resourceSelectors: [{apiVersion: v1, kind: Namespace, name: shop}]\n  overrideRules:\n  - overriders:\n      \
+                  annotationsOverrider:\n      - operator: addIfAbsent\n        value: {config.linkerd.io/proxy-version: edge-26.8.2}\n      \
+                  labelsOverrider:\n      - labels: {config.linkerd.io/proxy-version: edge-26.8.1}\n";
+    let found = scanned(&[("policy.yaml", policy)]);
+    assert_eq!(
+        told(&found),
+        ["policy.yaml:10 edge-26.8.2 NotFollowed", "policy.yaml:12 edge-26.8.1 NoEffect"]
+    );
+    let of_kubernetes = policy.replace("policy.karmada.io", "policy.k8s.io");
+    assert_eq!(told(&scanned(&[("policy.yaml", &of_kubernetes)]))[0], "policy.yaml:10 edge-26.8.2 NoEffect");
+}
+
+#[test]
 fn a_tag_of_the_edge_channel_is_told_in_files_that_do_not_speak_of_linkerd() {
     let text = "tag: edge-26.8.2\n";
     let found = scanned(&[

@@ -8,7 +8,7 @@ use super::{
     pods::{Injection, asks, injection, opted_out, take_asking, told},
 };
 use crate::{
-    deploy::{Cluster, Object, Scalar, Value},
+    deploy::{Cluster, Object, Scalar, Value, kinds},
     linkerd,
     pins::{
         Home, Reason, ScanOptions,
@@ -53,6 +53,10 @@ pub(in crate::pins) fn take_object(
         }
         take_revision(&kind, &path, value, claims);
         for (version, spec) in annotation::versions(value) {
+            if is_open(&object.group(), &kind, &path) {
+                claims.take_not_followed(version);
+                continue;
+            }
             let stays = match annotation::effect(&kind, &path) {
                 Effect::None => Some(Reason::NoEffect),
                 Effect::Namespace if told(labels, None) == Injection::Shut => Some(Reason::OptedOut),
@@ -70,6 +74,18 @@ pub(in crate::pins) fn take_object(
             todo.extend(value.items().iter().map(|item| ([path.as_slice(), &["[]"]].concat(), item, None)));
         }
     }
+}
+
+/// Tells whether an operator may put on others what stands in the spec of its own kind, as an override of Karmada's does: what
+/// is called annotations or labels says itself what it is.
+fn is_open(group: &str, kind: &str, path: &[&str]) -> bool {
+    let is_told = |key: &&str| {
+        let key = key.to_ascii_lowercase();
+        ["annotations", "labels"].iter().any(|end| key.ends_with(end))
+    };
+    let is_operator_s = group.contains('.') && !group.ends_with(".k8s.io");
+    let is_known = kinds::leads(group, kind) || kinds::asks(group, kind);
+    is_operator_s && !is_known && path.first() == Some(&"spec") && !path.last().is_some_and(is_told)
 }
 
 /// Takes what a Git repository is fetched at that is not Linkerd's own: by Flux, or as a source of Argo CD.
