@@ -3,9 +3,14 @@
 //! In: pins, and the files from which what they are in is deployed. Out: the names of the installations, put to each pin.
 //! What an installation is, is `deploy`'s to say; here is only what of Linkerd tells one from another.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+};
 
-use super::{Facts, Form, Pin, PinKind, Reason, RepoPath, Stage, context::Context, index::Release, other};
+use super::{
+    Facts, Form, Pin, PinKind, Reason, RepoPath, Stage, context::Context, index::Release, other, renderings,
+};
 use crate::{
     deploy::{self, Applied, Mark, Note, Role, tree_chart::Evaluations},
     linkerd,
@@ -20,7 +25,8 @@ pub(super) fn name(
     pins: &mut [Pin],
     facts: &mut Facts,
 ) -> Vec<Note> {
-    let marks: Vec<Mark> = pins.iter().map(mark).collect();
+    let homes = renderings::homes(&facts.rendered, linkerd::CONTROL_PLANE);
+    let marks: Vec<Mark> = pins.iter().map(|pin| mark(pin, &homes)).collect();
     let index = context.index;
     let ours = index.releases.iter().filter(|release| linkerd::is_chart(&release.chart));
     // Who has a chart of Linkerd's rendered need not name it: the version may stand in the chart, or in its source.
@@ -68,7 +74,8 @@ fn folders(path: &RepoPath) -> impl Iterator<Item = &str> {
     path.as_str().match_indices('/').filter_map(|(at, _)| path.as_str().get(..at))
 }
 
-fn mark(pin: &Pin) -> Mark {
+/// `homes` are the folders that renderings of a control plane lie in, by their files.
+fn mark(pin: &Pin, homes: &BTreeMap<&RepoPath, &str>) -> Mark {
     // A tag is that of an image, whatever it is written in.
     let of_release = pin.readers().any(|reader| reader.form != Form::Edge)
         && !matches!(
@@ -91,8 +98,9 @@ fn mark(pin: &Pin) -> Mark {
         () if of_release && pin.charts().any(linkerd::is_control_plane) => Role::ControlPlane,
         () => Role::Platform,
     };
-    // What Helm printed lies over many files of one folder, and a module of Terraform is one.
+    // What Helm printed lies over many files, of one folder or of one for each kind, and a module of Terraform is one.
+    let home = homes.get(&pin.path).copied().filter(|_| is_rendered).unwrap_or(pin.path.folder());
     let is_of_folder = is_rendered || other::class(&pin.path) == other::Class::Terraform;
-    let unit = if is_of_folder { format!("{}/", pin.path.folder()) } else { pin.path.to_string() };
+    let unit = if is_of_folder { format!("{home}/") } else { pin.path.to_string() };
     Mark { path: pin.path.clone(), span: pin.site.span.clone(), unit, role }
 }

@@ -28,6 +28,7 @@ mod place;
 mod reader;
 mod reason;
 mod rendered;
+mod renderings;
 mod rivals;
 mod run;
 mod screen;
@@ -61,7 +62,8 @@ pub use origin::{canonical, lies_in};
 pub use other::{Mention, mentions};
 pub use reader::{Line, Reader};
 pub use reason::Reason;
-pub use rendered::{Marks, marks};
+pub use rendered::{Marks, RenderedFile, marks};
+pub use renderings::together;
 pub use rivals::Rival;
 pub use run::scan;
 
@@ -360,19 +362,6 @@ impl Facts {
     pub fn applied_by(&self, path: &RepoPath) -> BTreeSet<&str> {
         self.appliers.get(path).into_iter().flatten().map(|applier| &*applier.name).collect()
     }
-}
-
-/// A file with committed output of a chart.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RenderedFile {
-    /// The file.
-    pub path: RepoPath,
-    /// Its content.
-    pub blob: BlobId,
-    /// The chart.
-    pub chart: String,
-    /// Whether something of it runs from here, or says that it was printed: other marks may be copies.
-    pub runs: bool,
 }
 
 /// A Linkerd chart as the repository deploys it, once for all clusters that it is the same in.

@@ -3,10 +3,13 @@
 //! In: a parsed file. Out: a pin for each chart in it, where the version stands first that most of its objects name.
 //! Recognised by content alone. Such a file is made again as a whole, so no other shape looks at it.
 
-use std::{cmp::Reverse, collections::BTreeMap};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use super::{
-    Form, PinKind, Reason, RenderedFile,
+    Form, PinKind, Reason,
     found::{Found, Spec},
     object::Object,
     place::Place,
@@ -14,6 +17,7 @@ use super::{
 };
 use crate::{
     linkerd::{self, CNI, CONTROL_PLANE, CRDS, EdgeVersion, MULTICLUSTER, VIZ},
+    repo::{BlobId, RepoPath},
     yaml::Node,
 };
 
@@ -24,6 +28,21 @@ const CREATED_BY: &str = "linkerd.io/created-by";
 const GIVEN: &str = "linkerd-service-mirror-remote-access-default";
 /// The label with which linkerd-crds does so, and no other chart of Linkerd's.
 const CHART_LABEL: &str = "helm.sh/chart";
+
+/// A file with committed output of a chart.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RenderedFile {
+    /// The file.
+    pub path: RepoPath,
+    /// Its content.
+    pub blob: BlobId,
+    /// The chart.
+    pub chart: String,
+    /// Whether something of it runs from here, or says that it was printed: other marks may be copies.
+    pub runs: bool,
+    /// What the chart's objects in it are called.
+    pub objects: BTreeSet<String>,
+}
 
 /// What an object says of the chart that made it. Whether the chart did is for a rendering to say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +67,8 @@ struct Makers<'a> {
     cli: Vec<Node<'a>>,
     /// Whether one of them runs, or says of which template it was printed.
     runs: bool,
+    /// What all of its objects are called.
+    objects: BTreeSet<String>,
 }
 
 /// Reads the marks of one object; `source` is Helm's `# Source:` above it.
@@ -82,10 +103,11 @@ pub(super) fn take(place: Place<'_>, found: &mut Found) -> bool {
     }
     for (chart, makers) in charts {
         let (path, blob) = (place.file.path.clone(), place.file.blob);
-        found.rendered.push(RenderedFile { path, blob, chart: chart.to_owned(), runs: makers.runs });
         if let Some(node) = makers.version() {
             pin(place, chart, node, found);
         }
+        let (runs, objects) = (makers.runs, makers.objects);
+        found.rendered.push(RenderedFile { path, blob, chart: chart.to_owned(), runs, objects });
     }
     true
 }
@@ -94,6 +116,9 @@ pub(super) fn take(place: Place<'_>, found: &mut Found) -> bool {
 
 impl<'a> Makers<'a> {
     fn take(&mut self, object: &Object<'a>) {
+        let namespace = object.node.text(&["metadata", "namespace"]).unwrap_or_default();
+        let name = object.name.unwrap_or_default();
+        self.objects.insert(format!("{}/{} {namespace}/{name}", object.group, object.kind));
         let Some(node) = version(object) else { return };
         if is_by_cli(object) { &mut self.cli } else { &mut self.helm }.push(node);
     }

@@ -11,7 +11,7 @@ use std::{
 use super::{Committed, CommittedFile};
 use crate::{
     linkerd::{CNI, CONTROL_PLANE, CRDS, EdgeVersion, default_namespace},
-    pins::{self, Marks, RenderedFile},
+    pins::{self, Marks, RenderedFile, together},
     render::{Cause, Manifest, NotRendered, Object, ObjectKey},
     repo::{Mode, RepoPath, Tree},
 };
@@ -39,6 +39,14 @@ struct Part {
     said: bool,
 }
 
+// === impl Part ===
+
+impl Part {
+    fn folder(&self) -> &str {
+        self.file.path.folder()
+    }
+}
+
 /// Finds the committed manifests in the files that hold rendered objects.
 pub fn committed(tree: &dyn Tree, files: &[RenderedFile]) -> Recognised {
     let mut found = Recognised::default();
@@ -58,7 +66,8 @@ pub fn committed(tree: &dyn Tree, files: &[RenderedFile]) -> Recognised {
     }
     for (chart, parts) in charts {
         let said = |parts: &Vec<Part>| parts.iter().any(|part| part.said);
-        found.sets.extend(together(parts).into_iter().filter(said).map(|parts| set(chart, parts)));
+        let renderings = together(parts, Part::folder, are_one).into_iter();
+        found.sets.extend(renderings.filter(said).map(|parts| set(chart, parts)));
     }
     found.sets.sort_by(|a, b| (a.path(), &a.chart).cmp(&(b.path(), &b.chart)));
     found
@@ -133,31 +142,6 @@ fn namespace<'a>(
     label.or(most.map(|(namespace, _)| namespace)).map(str::to_owned)
 }
 
-/// Groups the files of one chart: folder by folder from the deepest, those that can be one rendering.
-fn together(parts: Vec<Part>) -> Vec<Vec<Part>> {
-    let mut by_folder: BTreeMap<String, Vec<Vec<Part>>> = BTreeMap::new();
-    for part in parts {
-        by_folder.entry(part.file.path.folder().to_owned()).or_default().push(vec![part]);
-    }
-    loop {
-        let deepest = by_folder.keys().max_by_key(|folder| depth(folder)).cloned();
-        let Some(groups) = deepest.as_ref().and_then(|folder| by_folder.remove(folder)) else {
-            return Vec::new();
-        };
-        let groups = if are_one(&groups) { vec![groups.into_iter().flatten().collect()] } else { groups };
-        let folder = deepest.unwrap_or_default();
-        if folder.is_empty() {
-            return groups;
-        }
-        let above = folder.rsplit_once('/').map_or("", |(above, _)| above);
-        by_folder.entry(above.to_owned()).or_default().extend(groups);
-    }
-}
-
-fn depth(folder: &str) -> usize {
-    if folder.is_empty() { 0 } else { folder.matches('/').count() + 1 }
-}
-
 fn are_one(groups: &[Vec<Part>]) -> bool {
     let parts = || groups.iter().flatten();
     let mut seen = BTreeSet::new();
@@ -216,7 +200,8 @@ mod tests {
 
     fn part(path: &str, text: &str) -> Part {
         let path = RepoPath::new(path).unwrap();
-        let file = RenderedFile { path, blob: BlobId([0; 20]), chart: "linkerd-viz".into(), runs: true };
+        let (chart, objects) = ("linkerd-viz".into(), BTreeSet::new());
+        let file = RenderedFile { path, blob: BlobId([0; 20]), chart, runs: true, objects };
         super::part(&file, Mode::File, &Arc::new(Manifest::parse(text).unwrap())).unwrap()
     }
 
@@ -225,7 +210,8 @@ mod tests {
         let parts = files.iter().map(|(path, text)| part(path, text)).collect();
         let paths =
             |parts: Vec<Part>| set("linkerd-viz", parts).files.iter().map(|f| f.path.to_string()).collect();
-        let mut sets: Vec<Vec<String>> = together(parts).into_iter().map(paths).collect();
+        let renderings = together(parts, Part::folder, are_one).into_iter();
+        let mut sets: Vec<Vec<String>> = renderings.map(paths).collect();
         sets.sort();
         sets
     }
