@@ -378,7 +378,8 @@ impl<'s> Scope<'s> {
 
     /// The scope of another file of the module, in which nothing of a block is bound.
     fn elsewhere(&self, source: &Arc<Source>) -> Self {
-        Self { source: source.clone(), bindings: Vec::new(), indentation: 0, ..self.clone() }
+        let (source, bindings) = (source.clone(), Vec::new());
+        Self { source, bindings, selects: false, indentation: 0, ..self.clone() }
     }
 
     fn for_each(&self, each: &ForExpr) -> Option<Value> {
@@ -424,7 +425,7 @@ impl<'s> Scope<'s> {
 
     /// Tells whether a condition keeps an element; one that compares what the tree does not say asks for what it may be.
     fn kept(&self, condition: &Expression) -> Option<bool> {
-        let kept = truth(&self.eval(condition));
+        let kept = truth(&Self { selects: true, ..self.clone() }.eval(condition));
         if let (None, Expression::BinaryOp(op)) = (kept, condition)
             && *op.operator.value() == BinaryOperator::Eq
         {

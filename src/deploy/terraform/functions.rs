@@ -164,7 +164,11 @@ fn list(scope: &Scope<'_>, name: &str, args: &[Value]) -> Option<Value> {
             let wanted = args.get(1)?;
             let items = first.items().iter().map(|item| scope.text(item)).collect::<Option<Vec<_>>>()?;
             if let Some(who) = open(wanted) {
-                scope.offer(who, items.into_iter().map(Choice::Is).chain([Choice::Other]));
+                match scope.selects {
+                    true => scope.offer(who, items.into_iter().map(Choice::Is).chain([Choice::Other])),
+                    // A condition names no environment by itself, but one may be none of those that something else names.
+                    false => scope.compare(who),
+                }
                 return (scope.budget.chosen.get(who) == Some(&Choice::Other)).then(|| boolean(false));
             }
             Some(boolean(items.contains(&scope.text(wanted)?)))

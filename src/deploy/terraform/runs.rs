@@ -140,10 +140,11 @@ impl Runs<'_> {
         }
         suppose(&mut found.charts);
         let offered = budget.offered.take();
-        let Some((who, choices)) = offered.into_iter().find(|(_, choices)| !choices.is_empty()) else {
+        let Some((who, mut choices)) = offered.into_iter().find(|(_, choices)| !choices.is_empty()) else {
             self.made.push(Run { chosen: chosen.clone(), found, clusters });
             return;
         };
+        choices.extend(budget.compared.borrow().contains(&who).then_some(Choice::Other));
         for choice in choices {
             let mut chosen = chosen.clone();
             chosen.insert(who.clone(), choice);

@@ -41,6 +41,8 @@ pub(super) struct Budget {
     pub chosen: Rc<Choices>,
     /// What others may be, by files and keys that are there.
     pub offered: Rc<RefCell<BTreeMap<String, BTreeSet<Choice>>>>,
+    /// Which of them a condition looks for in a list.
+    pub compared: Rc<RefCell<BTreeSet<String>>>,
     /// What Terragrunt's files were read as; `None` while one is read, and of one that cannot be.
     pub configs: Rc<RefCell<BTreeMap<RepoPath, Option<Value>>>>,
     /// What files were read as, whatever they are read for.
@@ -84,6 +86,8 @@ pub(super) struct Scope<'s> {
     pub nested: usize,
     /// Whether it is asked for what may be that the tree does not say.
     pub asks: bool,
+    /// Whether it is the condition under which an element is kept.
+    pub selects: bool,
     /// Whether elements count too that a condition leaves out.
     pub is_whole: bool,
     /// Whether a key that a map does not have is no fault, but something else then counts.
@@ -98,7 +102,7 @@ pub(super) struct Scope<'s> {
 
 impl Budget {
     pub fn of(root: &str) -> Self {
-        let (undecided, chosen, offered) = Default::default();
+        let (undecided, chosen, offered, compared) = Default::default();
         let (is_long, leaves_out, unfollowed, configs, parsed, known, frames) = Default::default();
         let (root, steps) = (root.into(), Rc::new(Cell::new(STEPS)));
         Self {
@@ -110,6 +114,7 @@ impl Budget {
             unfollowed,
             chosen,
             offered,
+            compared,
             configs,
             parsed,
             known,
@@ -119,13 +124,14 @@ impl Budget {
 
     /// The same for one run, with texts that it is given.
     pub fn of_run(&self, chosen: &Choices) -> Self {
-        let (undecided, is_long, leaves_out, unfollowed, offered, known) = Default::default();
+        let (undecided, is_long, leaves_out, unfollowed, offered, compared, known) = Default::default();
         Self {
             undecided,
             is_long,
             leaves_out,
             unfollowed,
             offered,
+            compared,
             known,
             chosen: Rc::new(chosen.clone()),
             ..self.clone()
@@ -171,7 +177,7 @@ impl<'s> Scope<'s> {
     ) -> Self {
         let (source, bindings) = (source.clone(), Vec::new());
         let (depth, nested, asks, is_whole, forgives) = (DEPTH, NESTED, true, false, false);
-        let (via, indentation) = (None, 0);
+        let (selects, via, indentation) = (false, None, 0);
         Self {
             files,
             source,
@@ -185,6 +191,7 @@ impl<'s> Scope<'s> {
             depth,
             nested,
             asks,
+            selects,
             is_whole,
             forgives,
             via,
@@ -218,6 +225,13 @@ impl<'s> Scope<'s> {
     pub fn offer(&self, who: &str, choices: impl Iterator<Item = Choice>) {
         if self.asks {
             self.budget.offer(who, choices);
+        }
+    }
+
+    /// Notes that a condition looks for such a text in a list.
+    pub fn compare(&self, who: &str) {
+        if self.asks {
+            self.budget.compared.borrow_mut().insert(who.to_owned());
         }
     }
 
