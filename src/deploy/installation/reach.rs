@@ -57,7 +57,7 @@ struct Reach {
     exact: BTreeSet<usize>,
     /// Files with places that it reads, by position.
     near: BTreeSet<usize>,
-    /// Places of which something is in it if its cluster has them, which another root deploys.
+    /// Places of which something is in it if its cluster has them, which another root deploys, or that lie with it.
     maybe: BTreeSet<usize>,
     /// Places of its values, those too that others are laid over.
     values: BTreeSet<usize>,
@@ -74,6 +74,8 @@ struct Way {
     seat: Seat,
     /// The labels of what led to it.
     labels: Labels,
+    /// Whether a source leaves out its file: no cluster has it by this way, and another may have it by its own.
+    ignored: bool,
 }
 
 /// A walk from one root on.
@@ -85,7 +87,7 @@ struct Walk<'w> {
     reaches: BTreeMap<Seat, Reach>,
     /// The objects of the cluster that others look up: sources, ConfigMaps, releases.
     kept: Vec<(Object, Way)>,
-    /// Whether a text is filled in from an object of the cluster.
+    /// Whether a text is filled in from an object of the cluster, or a file is left out by one.
     fills: bool,
     /// Places that move together.
     bound: BTreeSet<BTreeSet<usize>>,
@@ -213,7 +215,7 @@ fn unapplied(
     found
 }
 
-/// Walks twice where objects of the cluster fill in texts of others: they are known after the first walk.
+/// Walks twice where objects of the cluster fill in texts of others, or leave files out: they are known after the first walk.
 fn walk(
     (files, charts): (&dyn Files, &Evaluations),
     places: &Places<'_>,
@@ -238,12 +240,14 @@ fn walk(
 }
 
 /// Lists the objects with places that roots look up and that no root need deploy: who applies a cluster's entry may not be
-/// in the tree. Of the other entries the releases are among them, whose places may all be written elsewhere.
+/// in the tree. Of the other entries the releases are among them, whose places may all be written elsewhere, and the sources
+/// that leave files out.
 fn loose(files: &dyn Files, entries: &[RepoPath], marks: &[Mark]) -> Vec<Object> {
     let marked: BTreeSet<&RepoPath> = marks.iter().map(|mark| &mark.path).collect();
     let paths: BTreeSet<&RepoPath> = marked.iter().copied().chain(entries).collect();
     let paths: Vec<&RepoPath> = paths.into_iter().collect();
-    let is_loose = |object: &Object| is_release(object) || marked.contains(&object.file);
+    let is_loose =
+        |object: &Object| is_release(object) || leaves_out(object) || marked.contains(&object.file);
     let found = parallel::fold(&paths, |found: &mut Vec<Object>, path| {
         let objects = Object::of_file(files, path).into_iter();
         found.extend(objects.filter(|object| is_looked_up(object) && is_loose(object)));
@@ -266,7 +270,7 @@ impl Walk<'_> {
             seen.entry(top::id(object)).or_default().push(own);
             self.fills |= fills(object);
         }
-        let way = Way { seat: None, labels: top.labels() };
+        let way = Way { labels: top.labels(), ..Way::default() };
         self.take(made, way, [top.file()], watch, &mut todo);
         while let Some((object, way)) = todo.pop_front() {
             // What one set makes for several clusters may have one name; what takes itself in is the same again.
@@ -310,16 +314,19 @@ impl Walk<'_> {
         }
         let charted = made.charts.iter().flat_map(|chart| self.charts.of(chart)).cloned();
         for object in made.objects.into_iter().chain(charted) {
+            let way = Way { ignored: way.ignored || made.ignored.contains(&object.file), ..way.clone() };
             if is_root(&object) {
-                todo.push_back((object, way.clone()));
+                todo.push_back((object, way));
                 continue;
             }
             // What a release brings to another cluster is read with it.
             if !is_remote(&object) {
-                object.value.scalars().into_iter().for_each(|scalar| places.read(scalar, &mut reach.exact));
+                let read = if way.ignored { &mut reach.maybe } else { &mut reach.exact };
+                object.value.scalars().into_iter().for_each(|scalar| places.read(scalar, read));
             }
             if is_looked_up(&object) {
-                self.kept.push((object, way.clone()));
+                self.fills |= leaves_out(&object);
+                self.kept.push((object, way));
             }
         }
         self.join(reach, way);
@@ -362,13 +369,13 @@ impl Walk<'_> {
 
     /// Puts what was reached on a way to what its cluster has; what led to a control plane says what that is called.
     fn join(&mut self, found: Reach, way: Way) {
-        let leads = found.plane || found.has_plane(self.places);
+        let leads = !way.ignored && (found.plane || found.has_plane(self.places));
         let reach = self.reaches.entry(way.seat).or_default();
-        reach.exact.extend(found.exact);
+        if way.ignored { &mut reach.maybe } else { &mut reach.exact }.extend(found.exact);
         reach.near.extend(found.near);
         reach.maybe.extend(found.maybe);
         reach.values.extend(found.values);
-        reach.plane |= found.plane;
+        reach.plane |= found.plane && !way.ignored;
         if leads {
             reach.labels.extend(way.labels);
         }
@@ -447,6 +454,11 @@ fn is_remote(object: &Object) -> bool {
 fn fills(object: &Object) -> bool {
     let from = object.value.path(&["spec", "postBuild"]).map(|build| build.list_at("substituteFrom"));
     from.is_some_and(|from| !from.is_empty()) || object.kind() == "ResourceSet"
+}
+
+/// Tells whether an object is a source that leaves files out.
+fn leaves_out(object: &Object) -> bool {
+    object.group() == flux::SOURCES && object.value.path(&["spec", "ignore"]).is_some()
 }
 
 /// Tells whether other objects of the cluster ask for this one by name, or it asks for others.

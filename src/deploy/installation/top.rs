@@ -51,6 +51,8 @@ pub(in crate::deploy) enum Top {
 pub(in crate::deploy) struct Made {
     /// The objects, those that it says parts of too.
     pub objects: Vec<Object>,
+    /// The files among theirs that its source leaves out.
+    pub ignored: BTreeSet<RepoPath>,
     /// The charts.
     pub charts: Vec<ChartRelease>,
     /// What patches compare with what they are laid over: both go together, whatever comes of them.
@@ -175,10 +177,11 @@ pub(super) fn made(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) ->
 }
 
 fn of_build(build: Build, away: Option<Away>) -> Made {
-    let Build { mut objects, charts, strays, ignored, guards, notes, .. } = build;
+    let Build { mut objects, charts, strays, ignored: left_out, guards, notes, .. } = build;
+    let ignored = left_out.iter().map(|object| object.file.clone()).collect();
     objects.extend(strays);
-    objects.extend(ignored);
-    Made { objects, charts, guards, notes, away }
+    objects.extend(left_out);
+    Made { objects, ignored, charts, guards, notes, away }
 }
 
 /// Names the destination of an Application; the cluster of Argo CD itself has no name here. What the tree does not name
