@@ -76,6 +76,8 @@ struct Way {
     labels: Labels,
     /// Whether a source leaves out its file: no cluster has it by this way, and another may have it by its own.
     ignored: bool,
+    /// Places that the chart was made of which it came out of, whatever is laid over them.
+    made_of: BTreeSet<usize>,
 }
 
 /// A walk from one root on.
@@ -301,18 +303,26 @@ impl Walk<'_> {
         watch: Watch<'_>,
         todo: &mut VecDeque<(Object, Way)>,
     ) {
-        let way = Way { seat: made.away.or(way.seat), ..way };
-        let places = self.places;
-        let mut reach = Reach::default();
+        let mut way = Way { seat: made.away.or(way.seat), ..way };
+        let (places, charts) = (self.places, self.charts);
+        let mut reach = Reach { values: std::mem::take(&mut way.made_of), ..Reach::default() };
         reach.near.extend(written.into_iter().filter_map(|path| places.file(path.as_str())));
         reach.near.extend(watch.into_read().iter().filter_map(|path| places.file(path)));
-        made.charts.iter().for_each(|chart| reach.chart((self.files, self.charts), places, chart));
+        made.charts.iter().for_each(|chart| reach.chart((self.files, charts), places, chart));
         for Guard { guard, value } in &made.guards {
             let mut both = BTreeSet::new();
             [guard, value].into_iter().for_each(|scalar| places.read(scalar, &mut both));
             self.bound.extend((both.len() > 1).then_some(both));
         }
-        let charted = made.charts.iter().flat_map(|chart| self.charts.of(chart)).cloned();
+        let charted = made.charts.iter().flat_map(|chart| charts.of(chart)).cloned();
+        let (leading, charted): (Vec<Object>, Vec<Object>) = charted.partition(is_root);
+        // Where that goes which comes of a chart, there goes what the chart is given.
+        if !leading.is_empty() {
+            let is_all = made.charts.iter().all(|chart| charts.of(chart).iter().any(is_root));
+            let made_of = if is_all { reach.handed_on(places) } else { BTreeSet::new() };
+            let way = Way { made_of, ..way.clone() };
+            todo.extend(leading.into_iter().map(|object| (object, way.clone())));
+        }
         for object in made.objects.into_iter().chain(charted) {
             let way = Way { ignored: way.ignored || made.ignored.contains(&object.file), ..way.clone() };
             if is_root(&object) {
@@ -400,6 +410,15 @@ impl Reach {
         let near = self.near.iter().filter_map(|file| places.of.get(*file)).flat_map(|(marks, _)| marks);
         let mut marks = self.exact.iter().chain(near).filter_map(|mark| places.marks.get(*mark));
         marks.any(|mark| mark.role == Role::ControlPlane)
+    }
+
+    /// Takes out the places of which nothing need be in what is deployed.
+    fn handed_on(&mut self, places: &Places<'_>) -> BTreeSet<usize> {
+        let near = std::mem::take(&mut self.near);
+        let near = near.into_iter().filter_map(|file| places.of.get(file)).flat_map(|(marks, _)| marks);
+        let mut marks = std::mem::take(&mut self.values);
+        marks.extend(near);
+        marks
     }
 
     /// Takes the places that a chart and its values were written at, and those of a chart of the tree; of one that was
