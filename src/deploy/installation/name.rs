@@ -6,8 +6,9 @@ use super::group::{Group, home};
 
 /// Longer names are cut.
 const LONGEST: usize = 48;
-/// Folders that say the same of every installation: of deployers, of what they deploy, of where clusters lie.
-const EVERYWHERE: [&str; 16] = [
+/// Folders that say the same of every installation: of deployers, of what they deploy, of where clusters lie, of what
+/// kind of files is in them.
+const EVERYWHERE: [&str; 21] = [
     "flux-system",
     "flux",
     "argocd",
@@ -24,6 +25,11 @@ const EVERYWHERE: [&str; 16] = [
     "clusters",
     "environments",
     "overlays",
+    "base",
+    "deploy",
+    "k8s",
+    "kubernetes",
+    "manifests",
 ];
 /// Names that targets have of themselves.
 const TAKEN: [&str; 2] = ["default", "shared"];

@@ -456,3 +456,19 @@ fn a_folder_that_is_called_as_an_installation_is_its_own() {
     ];
     assert_eq!(by_file(&tree), expected);
 }
+
+#[test]
+fn a_folder_that_says_what_kind_of_files_is_in_it_gives_no_name() {
+    let plane = release(PLANE);
+    let tree = [
+        ("apps/lyon/ns.yaml", "proxy: 2026.8.2\n"),
+        ("sites/lyon/manifests/plane.yaml", plane.as_str()),
+        ("sites/paris/k8s/base/plane.yaml", &plane),
+    ];
+    let expected = [
+        "apps/lyon/ns.yaml: lyon",
+        "sites/lyon/manifests/plane.yaml: lyon",
+        "sites/paris/k8s/base/plane.yaml: paris",
+    ];
+    assert_eq!(by_file(&tree), expected);
+}
