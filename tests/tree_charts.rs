@@ -212,6 +212,31 @@ fn a_manifest_among_the_templates_of_a_chart_that_is_switched_off_is_not_deploye
 }
 
 #[test]
+fn what_only_another_cluster_gets_is_told() {
+    let application = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: mesh}\nspec:\n  source:\n    \
+                       repoURL: https://helm.linkerd.io/edge\n    chart: linkerd-control-plane\n    targetRevision: {{ .Values.v }}\n";
+    let helm = evaluator(Helm::LIMITS, None);
+    let told = |condition: &str| {
+        let template = format!("{{{{- if {condition} }}}}\n{application}{{{{- end }}}}\n");
+        let tree = MemoryTree::new([
+            ("mesh/Chart.yaml", "apiVersion: v2\nname: mesh\nversion: 1.0.0\n"),
+            ("mesh/templates/a.yaml", template.as_str()),
+            ("mesh/values.yaml", "v: 2026.8.2\n"),
+        ]);
+        told(&scanned(&tree, Some(helm.clone())))
+    };
+    let today = "semverCompare \">=1.31-0\" .Capabilities.KubeVersion.Version";
+    assert_eq!(told(today), ["mesh/values.yaml:1 2026.8.2 moves"]);
+    for elsewhere in [
+        "semverCompare \"<1.31-0\" .Capabilities.KubeVersion.Version",
+        "semverCompare \">=1.40-0\" .Capabilities.KubeVersion.Version",
+        ".Capabilities.APIVersions.Has \"mesh.example.com/v1\"",
+    ] {
+        assert_eq!(told(elsewhere), ["mesh/values.yaml:1 2026.8.2 NotFollowed"], "{elsewhere}");
+    }
+}
+
+#[test]
 fn a_chart_that_goes_over_a_limit_is_named_and_every_other_pin_is_found() {
     let loops = "{{ range $i := until 100000 }}{{ range $j := until 100000 }}{{ $x := sha256sum (toString $j) }}{{ end }}{{ end }}";
     let prints = "{{ range $i := until 100000 }}{{ repeat 1000 \"0123456789\" }}{{ end }}";

@@ -46,6 +46,8 @@ const RELEASE: &str = "release-name";
 /// The Kubernetes of a cluster of which nobody says it. Helm has one of its own that is another in each release of Helm, and
 /// very old where Helm was built from its sources.
 const KUBERNETES: &str = "1.34.0";
+/// Kubernetes of clusters that are older and newer than what any chart tells apart.
+const ELSEWHERE: [&str; 2] = ["1.20.0", "1.99.0"];
 /// What a chart has of its own, and Flux puts other files in the place of.
 const OWN_VALUES: &str = "values.yaml";
 /// The namespace of a release that nobody names.
@@ -73,6 +75,8 @@ pub struct Rendered {
     pub read: BTreeSet<RepoPath>,
     /// Objects that would come of it with what its values switch off around versions.
     pub off: Vec<Object>,
+    /// Versions that nothing reads but what comes of it in other clusters.
+    pub elsewhere: Vec<Scalar>,
     /// What was not followed.
     pub notes: Vec<Note>,
 }
@@ -150,7 +154,40 @@ impl<'c> Charts<'c> {
             rendered.off = self.once(package, release, &on, files).objects;
             rendered.off.retain(is_new);
         }
+        if whole.scalars().into_iter().any(is_unread) {
+            let objects = self.elsewhere(package, release, values, files);
+            let texts = objects.iter().flat_map(|object| object.value.scalars());
+            rendered.elsewhere = texts.filter(|text| is_unread(text)).cloned().collect();
+        }
         rendered
+    }
+
+    /// Returns what comes of it in clusters that it asks whether they are another one: with another Kubernetes, and with the APIs
+    /// that it names. Of these nobody here knows whether there is one.
+    fn elsewhere(
+        &self,
+        package: &Package,
+        release: &ChartRelease,
+        values: &Value,
+        files: &dyn Files,
+    ) -> Vec<Object> {
+        let Some(helm) = self.helm.filter(|_| package.asks_its_cluster()) else { return Vec::new() };
+        let mut other = release.clone();
+        if other.api_versions.is_empty() {
+            let own = release.apis.iter().map(|api| Scalar::made(api));
+            let asked = package.apis_asked_for().into_iter().map(Scalar::made);
+            other.api_versions = own.chain(asked).collect();
+        }
+        let mut objects = Vec::new();
+        for version in ELSEWHERE {
+            other.kube_version = release.kube_version.clone().or_else(|| Some(Scalar::made(version)));
+            let mut rendered = Rendered::default();
+            // What is refused in such a cluster brings nothing there.
+            if (Probe { package, release: &other, files, helm }).run(values, &mut rendered).is_ok() {
+                objects.extend(rendered.objects);
+            }
+        }
+        objects
     }
 
     fn once(&self, package: &Package, release: &ChartRelease, values: &Value, files: &dyn Files) -> Rendered {

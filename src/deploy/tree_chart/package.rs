@@ -122,6 +122,17 @@ impl Package {
         self.files.iter().any(|file| file.place.split('/').any(|folder| folder == "templates"))
     }
 
+    /// Tells whether a template asks what its cluster is.
+    pub fn asks_its_cluster(&self) -> bool {
+        self.templates().any(|(_, source)| source.text.contains(".Capabilities"))
+    }
+
+    /// Returns the APIs of which templates ask by name whether the cluster has them.
+    pub fn apis_asked_for(&self) -> Vec<&str> {
+        let asked = self.templates().flat_map(|(_, source)| source.text.split("APIVersions.Has").skip(1));
+        asked.filter_map(quoted).collect()
+    }
+
     /// Returns the file of the tree that lies at a place of the chart.
     pub fn source(&self, place: &str) -> Option<&Arc<Source>> {
         self.files.iter().find(|file| file.place == place).and_then(|file| match &file.content {
@@ -154,6 +165,13 @@ impl Package {
             _ => None,
         })
     }
+}
+
+/// Reads the name of an API that a text begins with.
+fn quoted(text: &str) -> Option<&str> {
+    let name = text.trim_start().strip_prefix('"')?.split('"').next()?;
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '/');
+    (!name.is_empty() && name.chars().all(is_letter)).then_some(name)
 }
 
 /// Tells whether a file at a place of a chart has the values of that chart, or of one inside of it.

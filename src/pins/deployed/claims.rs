@@ -18,8 +18,10 @@ use super::{
 };
 use crate::{
     deploy::{
-        ChartRelease, Object, Part, Scalar, Value, go_template::unfollowed, json_patch::Guard,
-        tree_chart::Evaluations,
+        ChartRelease, Object, Part, Scalar, Value,
+        go_template::unfollowed,
+        json_patch::Guard,
+        tree_chart::{Evaluations, Rendered},
     },
     pins::{
         Deployment, Form, PinKind, Reason, Skipped,
@@ -99,6 +101,12 @@ impl Claims {
     pub fn take_not_followed(&mut self, scalar: &Scalar) {
         let spec = Spec::platform(PinKind::Other, Expects::Either);
         self.claims.extend(scalar.origins().chain(scalar.handed()).flat_map(|at| not_followed(at, &spec)));
+    }
+
+    /// Takes what came of a chart of the tree.
+    pub fn take_rendered(&mut self, release: &ChartRelease, rendered: &Rendered) {
+        self.charts.take(release, rendered);
+        rendered.elsewhere.iter().for_each(|text| self.take_not_followed(text));
     }
 
     /// Takes the releases that are handed to those who know parts of a text.

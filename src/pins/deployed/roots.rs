@@ -110,7 +110,7 @@ pub(in crate::pins) fn roots(
         Fact::Images(images, charts) => take_images(images, &over(context, charts, None), claims),
         Fact::Guards(guards) => claims.guards(guards),
         Fact::File(path) => take_values_file(context, path, claims),
-        Fact::Rendered(release, rendered) => claims.charts.take(release, rendered),
+        Fact::Rendered(release, rendered) => claims.take_rendered(release, rendered),
         Fact::Unmade(object, values) => take_unmade(object, values, claims),
         Fact::Overridden(object, values) => take_overridden(object, values, claims),
         Fact::Notes(notes) => claims.beyond.take(notes),
