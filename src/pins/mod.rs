@@ -36,6 +36,7 @@ mod screened;
 mod siblings;
 mod under;
 mod unknown;
+mod unread;
 mod version_text;
 
 use std::{
@@ -62,8 +63,8 @@ pub use origin::{canonical, lies_in};
 pub use other::{Mention, mentions};
 pub use reader::{Line, Reader};
 pub use reason::Reason;
-pub use rendered::{Marks, RenderedFile, marks};
-pub use renderings::together;
+pub use rendered::{Marks, marks};
+pub use renderings::{RenderedFile, together};
 pub use rivals::Rival;
 pub use run::scan;
 

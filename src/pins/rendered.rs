@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    Form, PinKind, Reason,
+    Form, PinKind, Reason, RenderedFile,
     found::{Found, Spec},
     object::Object,
     place::Place,
@@ -17,7 +17,6 @@ use super::{
 };
 use crate::{
     linkerd::{self, CNI, CONTROL_PLANE, CRDS, EdgeVersion, MULTICLUSTER, VIZ},
-    repo::{BlobId, RepoPath},
     yaml::Node,
 };
 
@@ -28,21 +27,6 @@ const CREATED_BY: &str = "linkerd.io/created-by";
 const GIVEN: &str = "linkerd-service-mirror-remote-access-default";
 /// The label with which linkerd-crds does so, and no other chart of Linkerd's.
 const CHART_LABEL: &str = "helm.sh/chart";
-
-/// A file with committed output of a chart.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RenderedFile {
-    /// The file.
-    pub path: RepoPath,
-    /// Its content.
-    pub blob: BlobId,
-    /// The chart.
-    pub chart: String,
-    /// Whether something of it runs from here, or says that it was printed: other marks may be copies.
-    pub runs: bool,
-    /// What the chart's objects in it are called.
-    pub objects: BTreeSet<String>,
-}
 
 /// What an object says of the chart that made it. Whether the chart did is for a rendering to say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::RenderedFile;
-use crate::repo::{RepoPath, common_folder};
+use crate::repo::{BlobId, RepoPath, common_folder};
+
+/// A file with committed output of a chart.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RenderedFile {
+    /// The file.
+    pub path: RepoPath,
+    /// Its content.
+    pub blob: BlobId,
+    /// The chart.
+    pub chart: String,
+    /// Whether something of it runs from here, or says that it was printed: other marks may be copies.
+    pub runs: bool,
+    /// What the chart's objects in it are called.
+    pub objects: BTreeSet<String>,
+}
 
 /// Groups the files of one chart: folder by folder from the deepest, those that can be one rendering.
 pub fn together<P>(
@@ -37,14 +51,22 @@ fn depth(folder: &str) -> usize {
     if folder.is_empty() { 0 } else { folder.matches('/').count() + 1 }
 }
 
-/// Returns for each file from which a chart runs the folder in which all of its rendering lies.
+/// Returns for each file of a chart the folder in which all of its rendering lies. A file from which nothing runs may have
+/// copied its marks: it is a part of what runs from its own folder, or from one beside it.
 pub(super) fn homes<'f>(files: &'f [RenderedFile], chart: &str) -> BTreeMap<&'f RepoPath, &'f str> {
-    let of_chart: Vec<&RenderedFile> = files.iter().filter(|file| file.chart == chart && file.runs).collect();
+    let of_chart: Vec<&RenderedFile> = files.iter().filter(|file| file.chart == chart).collect();
     let mut homes = BTreeMap::new();
     for rendering in together(of_chart, |file| file.path.folder(), are_one) {
-        let folders = rendering.iter().map(|file| file.path.folder());
-        let home = folders.reduce(|one, other| common_folder(one, other)).unwrap_or_default();
-        homes.extend(rendering.iter().map(|file| (&file.path, home)));
+        let running = rendering.iter().filter(|file| file.runs).map(|file| file.path.folder());
+        let Some(home) = running.reduce(|one, other| common_folder(one, other)) else { continue };
+        let above = home.rsplit_once('/').map(|(above, _)| above);
+        let is_beside = |file: &&&RenderedFile| {
+            above.is_some() && file.path.folder().rsplit_once('/').map(|(above, _)| above) == above
+        };
+        let is_split = rendering.iter().filter(is_beside).any(|file| !file.runs);
+        let home = above.filter(|_| is_split).unwrap_or(home);
+        let own = rendering.iter().filter(|file| file.path.is_below(home));
+        homes.extend(own.map(|file| (&file.path, home)));
     }
     homes
 }

@@ -9,8 +9,8 @@ use std::{
 };
 
 use crate::{
-    deploy::{Files as _, TreeFiles, fleet, kinds, terraform::deploys},
-    linkerd::{EdgeVersion, INJECT, MULTICLUSTER},
+    deploy::{Files as _, TreeFiles, fleet, terraform::deploys},
+    linkerd::MULTICLUSTER,
     repo::{Entry, RepoPath, Tree, TreeError, parallel},
     yaml::Node,
 };
@@ -24,7 +24,7 @@ use super::{
     idle::Comments,
     image,
     index::Index,
-    installed, is_kustomization,
+    installed,
     layout::Layout,
     marker::{self, TextFile},
     object::Object,
@@ -34,6 +34,7 @@ use super::{
     screen::{self, Hit},
     screened::ScreenedTree,
     unknown,
+    unread::{concerns, is_marked, only_injects, unreadable},
     version_text::Expects,
 };
 
@@ -73,6 +74,12 @@ impl FileResult {
         all.helmfiles.sort();
         all.written.sort();
         all
+    }
+
+    fn take_unread(&mut self, context: &Context<'_>, entry: &Entry, hit: &Hit, unread: Unread) {
+        let (markers, skipped) = unreadable(context, entry, hit, unread);
+        self.found.pins.extend(markers);
+        self.skipped.extend(skipped);
     }
 
     fn append(&mut self, other: Self) {
@@ -290,11 +297,11 @@ fn look(context: &Context<'_>, entry: &Entry, hit: &Hit) -> FileResult {
     match other::class(&entry.path) {
         Class::Manifest => match context.corpus.open(entry) {
             Ok(file) => manifest_file(context, &file, hit, &mut result),
-            Err(unread) => unreadable(context, entry, hit, unread, &mut result),
+            Err(unread) => result.take_unread(context, entry, hit, unread),
         },
         class if hit.named => match context.corpus.text(entry) {
             Ok(text) => text_file(entry, &text, class, hit, &mut result),
-            Err(unread) => unreadable(context, entry, hit, unread, &mut result),
+            Err(unread) => result.take_unread(context, entry, hit, unread),
         },
         _ => {}
     }
@@ -327,7 +334,7 @@ fn manifest_file(context: &Context<'_>, file: &File, hit: &Hit, result: &mut Fil
         }
     }
     result.comments.take(&text);
-    take_markers(markers, &mut result.found);
+    result.found.pins.extend(markers);
 }
 
 /// Takes what a file says that is no object of a deployer's.
@@ -394,7 +401,7 @@ fn text_file(entry: &Entry, text: &str, class: Class, hit: &Hit, result: &mut Fi
     if class != Class::Prose {
         result.comments.take(&file);
     }
-    take_markers(markers, &mut result.found);
+    result.found.pins.extend(markers);
 }
 
 /// Names files that something deployed asks for, that name a release, and that cannot be read.
@@ -404,67 +411,11 @@ fn asked_for(context: &Context<'_>, paths: &BTreeSet<RepoPath>, told: &[Skipped]
     for entry in paths.iter().filter(|p| !told.contains(p)).filter_map(|p| context.corpus.entry(p.as_str())) {
         if let Err(unread) = context.corpus.open(entry) {
             let hit = Hit { entry: 0, named: true, linkerd: true, size: 0, speaks: true };
-            unreadable(context, entry, &hit, unread, &mut result);
+            result.take_unread(context, entry, &hit, unread);
         }
     }
     let concerns = |skip: &Skipped| !skip.versions.is_empty() || skip.reason == SkipReason::TooLarge;
     result.skipped.into_iter().filter(concerns).collect()
-}
-
-/// Names a file that mentions Linkerd, or leads to what may, and cannot be read; its markers are read all the same.
-fn unreadable(context: &Context<'_>, entry: &Entry, hit: &Hit, unread: Unread, result: &mut FileResult) {
-    let text = unread.text.or_else(|| context.corpus.text(entry).ok());
-    let markers = text.as_deref().filter(|_| unread.reason != SkipReason::NotUtf8).map(|text| {
-        let sealed = crate::yaml::encrypted(text.as_bytes());
-        marker::pins(&TextFile { path: &entry.path, blob: entry.id, text, sealed })
-    });
-    let markers = markers.unwrap_or_default();
-    let marked = text.as_deref().is_some_and(|text| is_marked(text, &markers));
-    let versions = text.as_deref().map(|t| other::unmarked_releases(t, &markers)).unwrap_or_default();
-    let binary = unread.reason == SkipReason::NotUtf8 && screen::is_binary(&entry.path);
-    let injects = unread.reason == SkipReason::HelmTemplate && text.as_deref().is_some_and(only_injects);
-    let is_yaml = unread.reason == SkipReason::Syntax;
-    let leading = || is_yaml && text.as_deref().is_some_and(|text| leads(&entry.path, text, &versions));
-    if (concerns(hit, &versions) || leading()) && !injects && !marked && !binary {
-        let path = entry.path.clone();
-        // No template is YAML: where the parser stopped says nothing.
-        let template = unread.reason == SkipReason::HelmTemplate && context.is_template(&path);
-        let detail = unread.detail.filter(|_| !template);
-        result.skipped.push(Skipped { path, reason: unread.reason, detail, versions });
-    }
-    take_markers(markers, &mut result.found);
-}
-
-/// Tells whether it is to be told of a file that it is not read: it names Linkerd, or one of its releases in a way that is
-/// nobody else's.
-fn concerns(hit: &Hit, versions: &[EdgeVersion]) -> bool {
-    hit.linkerd || hit.speaks && !versions.is_empty()
-}
-
-/// Tells whether deployers find others by a file, or one of the releases that it names, without a word of Linkerd in it.
-fn leads(path: &RepoPath, text: &str, versions: &[EdgeVersion]) -> bool {
-    let is_object = |document: &str| {
-        let said = |key: &str| document.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default();
-        let (group, _) = said("apiVersion:").trim().rsplit_once('/').unwrap_or_default();
-        let kind = said("kind:").trim();
-        let is_read = || kinds::asks(group, kind) || kinds::is_referred(group, kind);
-        kinds::leads(group, kind) || !versions.is_empty() && is_read()
-    };
-    is_kustomization(path.name()) || fleet::is_bundle(path.name()) || text.split("\n---").any(is_object)
-}
-
-/// Tells whether a template names nothing of Linkerd's but that pods are to be injected, or not: no value of it is a version.
-fn only_injects(text: &str) -> bool {
-    text.contains(INJECT) && !text.replace(INJECT, "").contains("inkerd")
-}
-
-/// Tells whether every release that a text names is marked: nothing more is to be said of it.
-fn is_marked(text: &str, markers: &[Pin]) -> bool {
-    !markers.is_empty() && other::unmarked_releases(text, markers).is_empty()
-}
-
-fn take_markers(markers: Vec<Pin>, found: &mut Found) {
-    found.pins.extend(markers);
 }
 
 #[cfg(test)]
