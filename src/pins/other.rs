@@ -1,8 +1,9 @@
 //! Step 5, pins: files that are no manifest: prose, scripts, other tools.
 //!
-//! In: a file's name and text. Out: what kind of file it is; `other` pins, which are reported and never moved; the
-//! lines of scripts that would render or install an old release again.
+//! In: a file's name and text. Out: `other` pins, which are reported and never moved; the lines of scripts that would render or
+//! install an old release again.
 
+mod class;
 mod numbers;
 mod reads;
 
@@ -12,15 +13,13 @@ use std::{
 };
 
 use super::{
-    Form, Generator, Pin, PinKind, Reason, SkipReason, Skipped, is_kustomization,
+    Form, Generator, Pin, PinKind, Reason, SkipReason, Skipped,
     marker::{self, TextFile},
     version_text::{Token, of_other_channels, releases, tokens},
 };
-use crate::repo::RepoPath;
-use crate::{
-    deploy::helmfile::{is_helmfile, is_lock},
-    linkerd::{self, EdgeVersion},
-};
+use crate::linkerd::{self, EdgeVersion};
+
+pub(super) use class::{Class, class, is_chart_template};
 
 /// How many places of one file are reported as `other`.
 const REPORTED: usize = 200;
@@ -30,77 +29,6 @@ const NEAR: usize = 5;
 
 /// What a text that speaks of Linkerd calls it.
 const NAMES: [&str; 4] = ["linkerd", "Linkerd", "LINKERD", "l5d"];
-
-/// What a file is by its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
-    /// YAML or JSON that a deployer may read.
-    Manifest,
-    /// Something that runs: a Makefile, a shell script, a CI pipeline.
-    Script,
-    /// Text for people.
-    Prose,
-    /// HCL of Terraform, which is read with all that belongs to it.
-    Terraform,
-    /// A helmfile, which is read with all that belongs to it.
-    Helmfile,
-    /// A language that is named and not read.
-    Foreign(SkipReason),
-    /// Anything else.
-    Unknown,
-}
-
-/// Judges a file by its name.
-pub(super) fn class(path: &RepoPath) -> Class {
-    let (whole, name) = (path.as_str(), path.name());
-    let lower = name.to_ascii_lowercase();
-    let ending = lower.rsplit_once('.').map_or("", |(_, ending)| ending);
-    if is_pipeline(whole) {
-        return Class::Script;
-    }
-    if is_helmfile(path) || is_lock(path) {
-        return Class::Helmfile;
-    }
-    if is_kustomization(name) || matches!(name, "Chart.lock" | "requirements.lock" | "Kptfile") {
-        return Class::Manifest;
-    }
-    let script =
-        ["makefile", "gnumakefile", "justfile", "jenkinsfile", "tiltfile", "earthfile", "vagrantfile"];
-    if script.contains(&lower.as_str()) || lower.starts_with("dockerfile") || lower.starts_with("makefile") {
-        return Class::Script;
-    }
-    match ending {
-        // Modules in JSON are Terraform's too, and are not followed.
-        "json" if [".tf.json", ".tofu.json"].iter().any(|end| lower.ends_with(end)) => {
-            Class::Foreign(SkipReason::UnknownShape)
-        }
-        "yaml" | "yml" | "json" => Class::Manifest,
-        "tf" | "tofu" | "tfvars" => Class::Terraform,
-        "hcl" => Class::Foreign(SkipReason::UnknownShape),
-        "tpl" | "gotmpl" | "tmpl" => Class::Foreign(SkipReason::HelmTemplate),
-        "jsonnet" | "libsonnet" | "cue" | "k" | "dhall" | "star" | "j2" | "json5" | "toml" | "ytt"
-        | "nix" | "ts" | "pkl" | "bicep" => Class::Foreign(SkipReason::UnknownShape),
-        "md" | "markdown" | "txt" | "rst" | "adoc" | "html" => Class::Prose,
-        "mk" | "sh" | "bash" | "zsh" | "ps1" | "py" | "rb" | "pl" | "env" | "go" | "js" | "just"
-        | "groovy" => Class::Script,
-        _ => Class::Unknown,
-    }
-}
-
-/// Tells whether a file lies among the templates of a chart.
-pub(super) fn is_chart_template(path: &RepoPath, has_chart: impl Fn(&str) -> bool) -> bool {
-    let mut folder = path.folder();
-    loop {
-        let (above, name) = folder.rsplit_once('/').unwrap_or(("", folder));
-        if name == "templates" && has_chart(above) {
-            return true;
-        }
-        if above.is_empty() {
-            return false;
-        }
-        folder = above;
-    }
-}
 
 /// What a file says beside all that is known of it.
 pub(super) struct Told {
@@ -129,7 +57,7 @@ impl Told {
     }
 }
 
-/// Reports the release names of a text as `other`. `2026.8.2` is also how a calendar counts: it is one only
+/// Reports the release names of a text as `other`, once a line. `2026.8.2` is also how a calendar counts: it is one only
 /// near a line that speaks of Linkerd, or under a name that such a line reads, or in a file of that name, and not as the tag
 /// of another's image. Nothing else counts as other channels do: those ask that the file speaks of Linkerd anywhere.
 pub(super) fn pins(file: &TextFile<'_>, known: &[Pin], reason: Reason) -> Told {
@@ -203,6 +131,12 @@ fn named(
             });
         let mut all: Vec<_> = named.chain(others).collect();
         all.sort_by_key(|(span, ..)| span.start);
+        // A line says one release once, whatever files of it it names.
+        let mut said = HashSet::new();
+        all.retain(|(span, ..)| {
+            let mut parts = line.get(span.clone()).unwrap_or_default().splitn(3, '-');
+            said.insert((parts.next(), parts.next()))
+        });
         let (mut counted, mut column) = (0, 1);
         for (place, what, reason) in all.into_iter().take(left) {
             column += line.get(counted..place.start).map_or(0, |before| before.chars().count());
@@ -294,41 +228,6 @@ fn starts(pins: &[Pin]) -> HashSet<usize> {
     pins.iter().map(|pin| pin.site.span.start).collect()
 }
 
-fn is_pipeline(path: &str) -> bool {
-    const FOLDERS: [&str; 7] = [
-        ".github/workflows/",
-        ".gitea/workflows/",
-        ".forgejo/workflows/",
-        ".circleci/",
-        ".buildkite/",
-        ".tekton/",
-        ".woodpecker/",
-    ];
-    const NAMES: [&str; 11] = [
-        ".gitlab-ci.yml",
-        ".drone.yml",
-        ".woodpecker.yml",
-        ".woodpecker.yaml",
-        "azure-pipelines.yml",
-        "bitbucket-pipelines.yml",
-        "cloudbuild.yaml",
-        "Taskfile.yml",
-        "Taskfile.yaml",
-        "skaffold.yaml",
-        "devcontainer.json",
-    ];
-    let name = path.rsplit('/').next().unwrap_or(path);
-    FOLDERS.iter().any(|folder| path.starts_with(folder)) || NAMES.contains(&name) || is_compose(name)
-}
-
-/// Tells whether Docker Compose or Podman takes a file for its own: `compose.yaml`, `docker-compose.dev.yml`.
-fn is_compose(name: &str) -> bool {
-    let name = name.strip_prefix("docker-").unwrap_or(name);
-    let rest =
-        name.strip_prefix("compose.").and_then(|rest| rest.strip_suffix("yaml").or(rest.strip_suffix("yml")));
-    rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
-}
-
 /// Returns the numbers of the lines that speak of Linkerd.
 fn speaking_lines(text: &str) -> Vec<usize> {
     let mut found = Vec::new();
@@ -353,31 +252,7 @@ fn each_line(text: &str, mut visit: impl FnMut(usize, usize, &str)) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::repo::BlobId;
-
-    #[test]
-    fn names_say_what_a_file_is() {
-        let class = |path: &str| class(&RepoPath::new(path).unwrap());
-        assert_eq!(class("a/b.yml"), Class::Manifest);
-        assert_eq!(class("a/Chart.lock"), Class::Manifest);
-        assert_eq!(class(".github/workflows/a.yaml"), Class::Script);
-        for compose in ["compose.yaml", "lab/docker-compose.yml", "docker-compose.dev.yaml"] {
-            assert_eq!(class(compose), Class::Script, "{compose}");
-        }
-        assert_eq!(class("docker-composer.yml"), Class::Manifest);
-        assert_eq!(class("helmfile.d/10-mesh.yaml"), Class::Helmfile);
-        assert_eq!(class("x/main.tf"), Class::Terraform);
-        assert_eq!(class("README.md"), Class::Prose);
-        assert_eq!(class("LICENSE"), Class::Unknown);
-    }
-
-    #[test]
-    fn only_files_of_a_chart_are_its_templates() {
-        let has = |folder: &str| folder == "charts/a";
-        let template = |path: &str| is_chart_template(&RepoPath::new(path).unwrap(), has);
-        assert!(template("charts/a/templates/x.yaml") && template("charts/a/templates/sub/x.yaml"));
-        assert!(!template("templates/x.yaml") && !template("charts/a/values.yaml"));
-    }
+    use crate::repo::{BlobId, RepoPath};
 
     #[test]
     fn what_a_comment_names_is_for_people() {
@@ -461,7 +336,8 @@ mod tests {
             told("linkerd: {ä: edge-26.7.1, b: 2026.7.2} # was edge-26.6.3\n"),
             [of(14, "edge-26.7.1", read), of(30, "2026.7.2", read), of(46, "edge-26.6.3", said)]
         );
-        let line = "edge-26.7.1 ".repeat(REPORTED + 9);
+        assert_eq!(told("linkerd: stable-2.10.1-linux.sha256 # of stable-2.10.1-linux\n").len(), 1);
+        let line: String = (1..REPORTED + 9).map(|n| format!("edge-26.7.{n} ")).collect();
         assert_eq!(told(&line).len(), REPORTED, "a line has no more than a file");
     }
 
