@@ -16,7 +16,7 @@ use crate::support::{
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use uplinker::pins::{Inventory, PinKind, ScanOptions, SkipReason, scan};
+use uplinker::pins::{Inventory, PinKind, Reason, ScanOptions, SkipReason, scan};
 use uplinker::repo::{CommitId, Entry, GitTree, Mode, RepoPath, Tree};
 
 pub fn repositories() -> Vec<PathBuf> {
@@ -86,6 +86,26 @@ fn the_lock_of_a_helmfile_that_is_not_here_is_told() {
     let found = scan(&MemoryTree::new([("helmfile.lock", lock)]), &ScanOptions::default()).unwrap();
     let told: Vec<_> = found.pins.iter().map(|p| (p.path.as_str(), p.kind)).collect();
     assert_eq!(told, [("helmfile.lock", PinKind::Other)]);
+}
+
+#[test]
+fn a_value_stays_where_its_chart_no_longer_reads_it_and_goes_with_it_before() {
+    let release = |hold: &str| {
+        format!(
+            "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata: {{name: edge, namespace: linkerd}}\nspec: \
+             {{url: 'https://helm.linkerd.io/edge'}}\n---\napiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: \
+             {{name: cp, namespace: linkerd}}\nspec:\n  chart:\n    spec:\n      chart: linkerd-control-plane\n      version: \
+             2025.2.3{hold}\n      sourceRef: {{kind: HelmRepository, name: edge}}\n  values:\n    policyController: {{image: \
+             {{version: edge-25.2.3}}}}\n"
+        )
+    };
+    let fates = |hold: &str| {
+        let found = scan(&MemoryTree::new([("cp.yaml", release(hold))]), &ScanOptions::default()).unwrap();
+        let value = found.pins.iter().find(|pin| pin.value == "edge-25.2.3").unwrap();
+        ["edge-25.7.6", "edge-25.8.3"].map(|to| value.stays_at(to.parse().unwrap()))
+    };
+    assert_eq!(fates(""), [None, Some(Reason::NoEffect)]);
+    assert_eq!(fates(" # uplinker: hold"), [Some(Reason::Held), Some(Reason::NoEffect)]);
 }
 
 #[test]

@@ -10,11 +10,12 @@ use std::{
 
 use super::{
     Deployment, Form, Home, Pin, PinKind, Reason, RenderedFile, Site, Stage,
+    ended::Ended,
     place::Place,
     under::{Given, Under},
     version_text::{Expects, Judged, VersionText, judge},
 };
-use crate::{repo::RepoPath, yaml::Node};
+use crate::{linkerd::EdgeVersion, repo::RepoPath, yaml::Node};
 
 /// What a shape says of a scalar.
 #[derive(Clone, Debug)]
@@ -35,6 +36,8 @@ pub(super) struct Spec {
     pub home: Option<Arc<Home>>,
     /// Why the shape keeps it where it is.
     pub stays: Option<Reason>,
+    /// The first release whose chart no longer reads it.
+    pub ended: Option<EdgeVersion>,
     /// Where the version of the chart stands whose value it is.
     pub under: Vec<Under>,
     /// Whether it runs only beside the pods that ask for it.
@@ -89,6 +92,7 @@ impl Spec {
             restarts: false,
             home: None,
             stays: None,
+            ended: None,
             under: Vec::new(),
             on_demand: false,
             run_by: RunBy::Unknown,
@@ -177,6 +181,7 @@ impl Found {
             restarts: spec.restarts,
             is_off: false,
             stays,
+            ended: spec.ended.map(Ended::since),
             kept_by,
             read_at: Vec::new(),
             also: Vec::new(),
@@ -274,7 +279,7 @@ pub(super) fn is_workflow(path: &RepoPath) -> bool {
 /// What reads the text comes before what does not, the platform before proxies, and what may move before what stays; then
 /// the kinds come in the contract's order.
 fn rank(pin: &Pin) -> (bool, bool, Stage, bool, PinKind) {
-    let idle = pin.stays.is_some_and(Reason::reads_nothing);
+    let idle = pin.ended.is_some() || pin.stays.is_some_and(Reason::reads_nothing);
     (pin.kind == PinKind::Other, idle, pin.stage, pin.stays.is_some(), pin.kind)
 }
 

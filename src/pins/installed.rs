@@ -90,7 +90,7 @@ fn mark(pin: &Pin, homes: &BTreeMap<&RepoPath, &str>) -> Mark {
     let is_rendered = pin.kind == PinKind::RenderedManifest;
     let role = match () {
         () if pin.stage == Stage::DataPlane || pin.kind == PinKind::Other => Role::Other,
-        () if pin.stays == Some(Reason::NoEffect) => Role::Other,
+        () if pin.ended.is_some() || pin.stays == Some(Reason::NoEffect) => Role::Other,
         // Of a part of its own it says nothing.
         () if pin.stays == Some(Reason::OwnVersion) => Role::Platform,
         // A control plane is what runs, and not whatever has a mark of one.

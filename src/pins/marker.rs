@@ -96,6 +96,7 @@ pub(super) fn text_pin(
         restarts: false,
         is_off: false,
         stays,
+        ended: None,
         kept_by: None,
         read_at: Vec::new(),
         also: Vec::new(),

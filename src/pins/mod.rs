@@ -10,6 +10,7 @@ mod chart_use;
 mod context;
 mod corpus;
 mod deployed;
+mod ended;
 mod found;
 mod hold;
 mod home;
@@ -57,6 +58,7 @@ use crate::{
 pub use crate::deploy::{Labels, Repositories, Root, kustomize::is_kustomization, tree_chart::Evaluate};
 pub use applier::{Applier, REPLACES, Revision};
 pub use chart_use::{ChartUse, Parameter, ParameterKind, ValuesPart};
+pub use ended::Ended;
 pub use home::Home;
 pub use key::{PinKey, Within};
 pub use origin::{canonical, lies_in};
@@ -159,6 +161,8 @@ pub struct Pin {
     pub is_off: bool,
     /// Why it never moves, whatever the release; `None` for a pin that may move.
     pub stays: Option<Reason>,
+    /// Since when its chart no longer reads it, where it is a value that was read once.
+    pub ended: Option<Ended>,
     /// What keeps it there, where that stands elsewhere: a comment, the version of its chart, somebody else's reading.
     pub kept_by: Option<Line>,
     /// Where others name it, and so read it.

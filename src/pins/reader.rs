@@ -79,6 +79,7 @@ impl Pin {
     /// A mark on a line is a person's word, whatever reads the line.
     fn is_read(&self) -> bool {
         !matches!(self.kind, PinKind::Other | PinKind::Marker)
+            && self.ended.is_none()
             && !self.stays.is_some_and(Reason::reads_nothing)
     }
 

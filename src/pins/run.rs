@@ -20,6 +20,7 @@ use super::{
     context::{Context, Holds},
     corpus::{Corpus, File, Unread},
     deployed::{self, Claims},
+    ended,
     found::{Found, Spec},
     idle::Comments,
     image,
@@ -179,6 +180,7 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
         beyond.take(&installed::name(&context, applied, &charted.made, &mut pins, &mut inventory.facts));
     }
     given.hold(&mut pins);
+    ended::settle(&mut pins);
     inventory.skipped.extend(beyond.skipped());
     inventory.skipped.extend(comments.idle(&pins));
     let appliers = appliers(&context, &pins, &inventory.facts);

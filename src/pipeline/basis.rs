@@ -128,6 +128,7 @@ fn pins(inventory: &Inventory, target: &Target, hash: &mut Sha) {
             restarts,
             is_off,
             stays,
+            ended,
             kept_by,
             read_at,
             also,
@@ -138,7 +139,7 @@ fn pins(inventory: &Inventory, target: &Target, hash: &mut Sha) {
         let Site { span: _, line, column, document, route } = site;
         (path, line, column, document, route, kind).hash(hash);
         (chart, mirror, value, form, read_as, frame, version, stage, stays).hash(hash);
-        (restarts, is_off, kept_by, read_at, also).hash(hash);
+        (restarts, is_off, ended, kept_by, read_at, also).hash(hash);
         (installations, target.has(pin)).hash(hash);
     }
 }
@@ -186,14 +187,13 @@ fn files<'a>(question: &Question<'a>) -> Vec<&'a Entry> {
     let is_chart = |pin: &&Pin| matches!(pin.kind, PinKind::ChartDependency | PinKind::ChartLock);
     let beside = survey.inventory.pins().filter(is_chart).filter(|pin| covers(&pin.path));
     let charts: BTreeSet<String> = beside.map(|pin| below(pin.path.folder(), "charts/")).collect();
-    let pinned =
-        edited.clone().filter(|pin| pin.stays.is_none()).chain(survey.inventory.pins().filter(is_chart));
+    let pinned = edited.clone().filter(|pin| pin.may_move()).chain(survey.inventory.pins().filter(is_chart));
     let of_uses = facts.uses.iter().filter(|found| of_use(found).any(covers)).flat_map(of_use);
     let rendered = || facts.rendered.iter().map(|file| &file.path).filter(|path| covers(path));
     // Of what is not read, the line that names a release is quoted.
     let quoted = survey.inventory.skipped.iter().filter(|s| !s.versions.is_empty()).map(|s| &s.path);
     let moving: HashSet<&RepoPath> =
-        edited.clone().filter(|pin| pin.stays.is_none()).map(|pin| &pin.path).chain(rendered()).collect();
+        edited.clone().filter(|pin| pin.may_move()).map(|pin| &pin.path).chain(rendered()).collect();
     let is_moved = |root: &&Root| root.files().any(|path| moving.contains(path));
     let of_roots = facts.roots.iter().filter(is_moved).flat_map(Root::files);
     let named: HashSet<&RepoPath> = pinned

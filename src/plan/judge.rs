@@ -35,7 +35,7 @@ pub fn resolve(inventory: &mut Inventory, catalog: &Catalog) {
 /// Where no pin begins on that line, all pins of the file are set aside. Returns whether any pin was still to move;
 /// if none was, planning again would meet the same refusal.
 pub fn set_aside(inventory: &mut Inventory, path: &RepoPath, line: usize) -> bool {
-    let movable = |pin: &Pin| pin.path == *path && pin.stays.is_none();
+    let movable = |pin: &Pin| pin.path == *path && pin.may_move();
     let on_line = inventory.pins.iter().any(|pin| movable(pin) && pin.site.line == line);
     let mine = |pin: &Pin| movable(pin) && (!on_line || pin.site.line == line);
     stay(inventory, mine, Reason::Uneditable)
@@ -211,7 +211,7 @@ impl Judge<'_> {
 
     fn verdict(&self, pin: &Pin) -> Result<NewText, Reason> {
         let names_it = edge_of(pin).is_some_and(|version| version >= self.to);
-        match pin.stays {
+        match pin.stays_at(self.to) {
             // Nothing is wrong with a pin that cannot be edited and need not be.
             Some(reason) if obstructs(reason) && names_it => return Err(Reason::UpToDate),
             Some(reason) => return Err(reason),

@@ -3,6 +3,7 @@
 use super::*;
 use crate::{
     linkerd::built_in,
+    pins::Ended,
     plan::{Proxies, testing::*},
 };
 
@@ -67,6 +68,25 @@ fn the_scans_reason_stands() {
         |value| only(Build::default().chart("a.yaml", "linkerd-crds", value).stays(Reason::DuplicateKey)).1;
     assert_eq!(broken("2026.8.2"), Some(Reason::DuplicateKey));
     assert_eq!(broken("2026.8.3"), Some(Reason::UpToDate), "there is nothing to edit");
+}
+
+#[test]
+fn a_value_moves_as_long_as_its_chart_reads_it() {
+    let value = |before| {
+        let b = Build::default().value("a.yaml", CP, "policyController.image.version", "edge-25.2.3");
+        b.stays(Reason::NoEffect).with(|pin| pin.ended = Some(Ended { since: edge("edge-25.8.3"), before }))
+    };
+    let fate = |before, to| {
+        let (_, new, reason) = judged_to(value(before), to, &Options::default()).remove(0);
+        (new, reason)
+    };
+    assert_eq!(fate(None, "edge-25.7.6"), moved("edge-25.7.6"));
+    assert_eq!(fate(None, "edge-25.8.3"), stayed(Reason::NoEffect));
+    assert_eq!(fate(Some(Reason::ChartStays), "edge-25.7.6"), stayed(Reason::ChartStays));
+    assert_eq!(fate(Some(Reason::Uneditable), TO), stayed(Reason::NoEffect), "it need not be edited");
+    let mut inventory = value(None).inventory();
+    assert!(set_aside(&mut inventory, &RepoPath::new("a.yaml").unwrap(), 1));
+    assert_eq!(inventory.pins[0].stays_at(edge("edge-25.7.6")), Some(Reason::Uneditable));
 }
 
 #[test]

@@ -78,6 +78,7 @@ impl Build {
             restarts: false,
             is_off: false,
             stays,
+            ended: None,
             kept_by: None,
             read_at: Vec::new(),
             also: Vec::new(),

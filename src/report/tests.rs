@@ -40,6 +40,7 @@ fn pin(file: &str, line: usize, kind: PinKind, value: &str) -> Pin {
         restarts: false,
         is_off: false,
         stays: None,
+        ended: None,
         kept_by: None,
         read_at: Vec::new(),
         also: Vec::new(),

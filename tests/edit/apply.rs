@@ -66,6 +66,7 @@ fn pin(tree: &Files, file: &str, value: &str, nth: usize) -> Pin {
         restarts: false,
         is_off: false,
         stays: None,
+        ended: None,
         kept_by: None,
         read_at: Vec::new(),
         also: Vec::new(),

@@ -107,7 +107,8 @@ impl Claim {
     /// What is deployed comes before what is known to mean nothing, that before what a file says, that before what was not
     /// followed, and that before what nobody reads; and what puts a tag to an image before the container that runs it.
     fn rank(&self) -> (bool, bool, bool, bool, bool) {
-        let is_unread = self.stays() == Some(Reason::NoEffect) && !self.unmatched;
+        let has_ended = self.spec.ended.is_some();
+        let is_unread = (has_ended || self.stays() == Some(Reason::NoEffect)) && !self.unmatched;
         let is_lost = self.spec.stays == Some(Reason::NotFollowed);
         (is_unread, is_lost, self.written, self.unmatched, self.spec.kind == PinKind::Image)
     }

@@ -13,6 +13,7 @@ use crate::{
         Form, Pin, Reason, RepoPath,
         context::Context,
         corpus::File,
+        ended::Ended,
         found::{Found, is_workflow},
         marker::{self, TextFile, text_pin},
         other,
@@ -200,7 +201,8 @@ fn in_text(context: &Context<'_>, path: &RepoPath, claims: &[Claim], found: &mut
         let value = if claim.span.is_empty() { "*".to_owned() } else { pin.value };
         let (chart, mirror) = (claim.spec.chart.clone(), claim.spec.mirror.clone());
         let (stage, restarts) = (claim.spec.stage, claim.spec.restarts);
-        let mut pin = Pin { value, chart, mirror, stage, restarts, ..pin };
+        let ended = claim.spec.ended.map(Ended::since);
+        let mut pin = Pin { value, chart, mirror, stage, restarts, ended, ..pin };
         read_by(context, claim, &mut pin, &mut found.given);
         found.pins.push(pin);
     }

@@ -362,10 +362,10 @@ fn chart_with_version(values: &Value) -> &'static str {
 
 fn value_spec(ours: &Ours, value: &linkerd::Value) -> Spec {
     let own = matches!(value.line, ValueLine::Own(_)).then_some(Reason::OwnVersion);
-    let dead = value.dead_since.map(|_| Reason::NoEffect);
+    let ended = value.dead_since.filter(|_| own.is_none()).and_then(|since| since.parse().ok());
     let spec = Spec::platform(PinKind::HelmValues, Expects::Edge).of_chart(&ours.chart);
-    let spec = Spec { on_demand: value.on_demand, ..spec };
-    spec.staying(own.or(dead)).staying(ours.stays)
+    let spec = Spec { on_demand: value.on_demand, ended, ..spec };
+    spec.staying(own).staying(ours.stays)
 }
 
 /// Tells whether any text of a mapping names an image of Linkerd's.
