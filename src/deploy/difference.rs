@@ -12,11 +12,11 @@ use std::{
 
 use super::{
     chart::ChartRelease,
-    cluster::Cluster,
     files::Files,
     installation::{Made, ROOTS, Top, candidates},
     note::{About, Bound, Note},
     object::Object,
+    reads,
     value::{Origin, Part, Scalar, Value},
 };
 use crate::repo::RepoPath;
@@ -67,6 +67,8 @@ pub enum What {
     New,
     /// The deployer fails, and did not before.
     Fails(String),
+    /// It no longer reads this file, which is still there, nor another one in its place.
+    Leaves(RepoPath),
 }
 
 /// What was compared.
@@ -105,13 +107,19 @@ pub fn compare(
             continue;
         };
         compared.roots += 1;
-        let cluster = Cluster::default();
-        let (was, is) = (top.made(&cluster, before), now.made(&cluster, after));
+        let (was, read) = reads::of_root(top, before);
+        let (is, still_read) = reads::of_root(now, after);
         compared.left_out(root, &was);
         compared.left_out(root, &is);
         // What fails now differs in all that comes after the failure: that says no more.
-        if compared.can_be_built(root, &was, &is) {
-            compared.objects(root, was.objects, is.objects, replaced, regenerated);
+        if !compared.can_be_built(root, &was, &is) {
+            continue;
+        }
+        if let Some(left) = reads::left(&read, &still_read, after) {
+            compared.tell(root, "the root", What::Leaves(left));
+        } else {
+            let objects = (was.objects, is.objects);
+            compared.objects(root, objects, (before, after), replaced, regenerated);
             compared.charts(root, &was.charts, &is.charts, replaced);
         }
     }
@@ -295,8 +303,8 @@ impl Compared {
     fn objects(
         &mut self,
         root: &RepoPath,
-        was: Vec<Object>,
-        is: Vec<Object>,
+        (was, is): (Vec<Object>, Vec<Object>),
+        (before, after): (&dyn Files, &dyn Files),
         replaced: &Replaced,
         regenerated: &dyn Fn(&Object) -> bool,
     ) {
@@ -315,6 +323,11 @@ impl Compared {
                 None => self.tell(root, &name, What::Gone),
                 Some(other) => {
                     let what = replaced.first(&object.value, &other.value, "", DEPTH);
+                    let what = what.or_else(|| {
+                        // What is the same reads the same.
+                        Replaced::default().first(&object.value, &other.value, "", DEPTH)?;
+                        reads::left_by((&object, before), (&other, after)).map(What::Leaves)
+                    });
                     what.into_iter().for_each(|what| self.tell(root, &name, what));
                 }
             }

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::repo::RepoPath;
 
-pub(super) use top::{Made, Top, candidates};
+pub(super) use top::{Made, Top, candidates, made as built};
 
 /// Roots that are looked at.
 pub(super) const ROOTS: usize = 2_000;

@@ -32,6 +32,7 @@ mod oracle;
 #[cfg(test)]
 mod origins;
 pub mod read;
+mod reads;
 pub mod repositories;
 pub mod schema;
 pub mod selector;

@@ -15,6 +15,8 @@ use crate::{repo::Entry, yaml::Ceilings};
 pub(super) struct Watch<'f> {
     files: &'f dyn Files,
     read: Mutex<BTreeSet<String>>,
+    /// Files of which it was only asked whether they are there, and that are.
+    seen: Mutex<BTreeSet<String>>,
 }
 
 // === impl Watch ===
@@ -22,12 +24,20 @@ pub(super) struct Watch<'f> {
 impl<'f> Watch<'f> {
     /// Begins to watch.
     pub fn new(files: &'f dyn Files) -> Self {
-        Self { files, read: Mutex::default() }
+        Self { files, read: Mutex::default(), seen: Mutex::default() }
     }
 
     /// Returns the paths that were read.
     pub fn into_read(self) -> BTreeSet<String> {
         self.read.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the paths of all files that were found, whether anything was read of them or not.
+    pub fn into_found(self) -> BTreeSet<String> {
+        let mut found = self.seen.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let read = self.read.into_inner().unwrap_or_else(PoisonError::into_inner);
+        found.extend(read.into_iter().filter(|path| self.files.has(path)));
+        found
     }
 
     fn note(&self, path: &str) {
@@ -59,7 +69,11 @@ impl Files for Watch<'_> {
     }
 
     fn has(&self, path: &str) -> bool {
-        self.files.has(path)
+        let has = self.files.has(path);
+        if has {
+            self.seen.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
+        }
+        has
     }
 
     fn has_root_of(&self, repository: &str) -> bool {

@@ -4,12 +4,12 @@
 //! a deployer could build before and no longer can. This reads both trees as the deployers do, so that what only compares
 //! itself with a release (`op: test` of a JSON patch, a replacement's source) is found where it is left behind.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{CheckId, Checked, Finding, Verification, count};
 use crate::{
     deploy::{self, Object, Replaced, TreeFiles, What},
-    pins::{Form, Root},
+    pins::{ChartUse, Form, Inventory, Root, ValuesPart},
     plan::NewText,
     render::ObjectKey,
     repo::{Overlay, RepoPath},
@@ -43,7 +43,10 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let (before, after) = (files(input.before), files(&edited));
     let regenerated = Regenerated::of(input);
     let compared = deploy::compare(&before, &after, &entries, &replaced, &|object| regenerated.has(object));
+    let left = compared.differences.iter().filter(|difference| matches!(difference.what, What::Leaves(_)));
+    let told: BTreeSet<RepoPath> = left.map(|difference| difference.root.clone()).collect();
     let mut findings: Vec<Finding> = compared.differences.into_iter().map(finding).collect();
+    findings.extend(given_less(input, &told));
     findings.extend(compared.beyond.iter().map(|(root, bound)| {
         let reason = format!("only a part of what it deploys was compared: {bound}");
         Finding::warn(ID, reason).at(root, None).hint(BY_HAND)
@@ -61,6 +64,10 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     Checked { looked_at, findings }
 }
 
+fn leaves(path: &RepoPath) -> String {
+    format!("it reads `{path}`, and nothing would be there in its place")
+}
+
 fn finding(difference: deploy::Difference) -> Finding {
     let deploy::Difference { root, object, what } = difference;
     let (reason, hint) = match what {
@@ -71,6 +78,9 @@ fn finding(difference: deploy::Difference) -> Finding {
             ),
             "something compares itself with a release that moves; set both by hand in this branch",
         ),
+        What::Leaves(path) => {
+            (format!("`{object}` can be built today and could not be after this: {}", leaves(&path)), NAMED)
+        }
         What::Gone => (format!("`{object}` would be gone"), OURS),
         What::New => (format!("`{object}` would come"), OURS),
         What::Field { field, texts: Some((wanted, found)) } => (
@@ -86,8 +96,41 @@ fn finding(difference: deploy::Difference) -> Finding {
     Finding::block(ID, reason).at(&root, None).hint(hint)
 }
 
+/// Finds charts that would not be given values that they are given today: what they call these by holds a release. `told` are
+/// roots of which that is said.
+fn given_less(input: &Verification<'_>, told: &BTreeSet<RepoPath>) -> Vec<Finding> {
+    let Some(after) = input.after else { return Vec::new() };
+    let (was, is) = (missing(input.inventory), missing(after));
+    let less = is.into_iter().filter_map(|(given @ (path, _, chart, _), missing)| {
+        let known = was.get(&given).filter(|known| known.len() < missing.len())?;
+        let what = missing.difference(known).next().filter(|_| !told.contains(path))?;
+        let reason = format!("`{chart}` can be built today and could not be after this: it is given {what}");
+        Some(Finding::block(ID, reason).at(path, None).hint(NAMED))
+    });
+    less.collect()
+}
+
+/// A chart as an object has it rendered: the object's file, which of its charts, the chart's name, that of the release.
+type Given<'a> = (&'a RepoPath, &'a str, &'a str, &'a str);
+
+/// Lists the values of charts that are not in a tree, for all clusters.
+fn missing(inventory: &Inventory) -> BTreeMap<Given<'_>, BTreeSet<&str>> {
+    let mut all: BTreeMap<Given<'_>, BTreeSet<&str>> = BTreeMap::new();
+    for ChartUse { path, part, chart, release, values, .. } in &inventory.facts.uses {
+        let outside = values.iter().filter_map(|values| match values {
+            ValuesPart::Outside { what, .. } => Some(what.as_str()),
+            ValuesPart::Text { .. } | ValuesPart::InChart { .. } => None,
+        });
+        all.entry((path, part.as_str(), chart.as_str(), release.as_str())).or_default().extend(outside);
+    }
+    all
+}
+
 const OURS: &str =
     "what builds it follows a release in a way that uplinker does not; change it by hand, or hold the pin";
+
+const NAMED: &str =
+    "its name holds a release that moves; add what will be named in this branch, or hold the pin";
 
 const BY_HAND: &str = "build it before and after this branch, and compare the two";
 
@@ -161,6 +204,45 @@ mod tests {
             .check(ID);
         let wanted = "`HelmRelease linkerd/crds` would differ in more than its release: spec.interval would be another";
         assert!(found.len() == 1 && found[0].reason == wanted, "{found:?}");
+    }
+
+    #[test]
+    fn values_that_are_not_there_after_the_move_block() {
+        let given = |values: &str| ChartUse {
+            path: RepoPath::new("crds.yaml").unwrap(),
+            line: 1,
+            part: String::new(),
+            by: BTreeSet::new(),
+            sources: BTreeSet::new(),
+            chart: "linkerd-crds".into(),
+            version: "2026.8.2".into(),
+            release: "crds".into(),
+            namespace: None,
+            values: match values {
+                "" => Vec::new(),
+                what => vec![ValuesPart::Outside { what: what.into(), target: None, optional: false }],
+            },
+            parameters: Vec::new(),
+            kube_version: None,
+            api_versions: Vec::new(),
+            include_crds: true,
+            hooks: true,
+            notes: Vec::new(),
+        };
+        let found = |was: &'static str, is: &'static str| {
+            let facts = Case::default().file("crds.yaml", RELEASE).pins(|build| {
+                let build = build.chart("crds.yaml", "linkerd-crds", "2026.8.2");
+                build.facts(|facts| facts.uses = vec![given(was)])
+            });
+            let now = given(is);
+            facts.rescanned(move |after| after.facts.uses = vec![now]).check(ID)
+        };
+        let lost = found("", "ConfigMap linkerd/crds-2026.8.3");
+        let wanted = "`linkerd-crds` can be built today and could not be after this: it is given ConfigMap \
+                      linkerd/crds-2026.8.3";
+        assert!(lost.len() == 1 && lost[0].reason == wanted, "{lost:?}");
+        assert_eq!(found("Secret linkerd/a-2026.8.2", "Secret linkerd/a-2026.8.3"), [], "as before");
+        assert_eq!(found("ConfigMap linkerd/crds-2026.8.2", ""), []);
     }
 
     #[test]

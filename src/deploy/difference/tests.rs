@@ -93,6 +93,62 @@ fn what_is_taken_out_or_comes_anew_is_named() {
     assert_eq!((new[0].object.as_str(), &new[0].what), ("Namespace web", &What::New));
 }
 
+/// Says which file is left by the object of which it is told.
+fn left(found: &[Difference]) -> Vec<(&str, &str)> {
+    let left = found.iter().filter_map(|difference| match &difference.what {
+        What::Leaves(path) => Some((difference.object.as_str(), path.as_str())),
+        _ => None,
+    });
+    left.collect()
+}
+
+#[test]
+fn what_a_name_with_a_release_leads_to_is_there_afterwards() {
+    let set = "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: cps, namespace: argocd}\nspec:\n  \
+               goTemplate: true\n  generators: [{list: {elements: [{version: 2026.8.2}]}}]\n  template:\n    metadata: {name: \
+               cp}\n    spec:\n      sources:\n      - {repoURL: 'https://helm.linkerd.io/edge', chart: linkerd-control-plane, \
+               targetRevision: '{{ .version }}', helm: {valueFiles: ['$v/values/{{ .version }}.yaml']}}\n      - {repoURL: \
+               'https://g.test/x', targetRevision: main, ref: v}\n      - {repoURL: 'https://g.test/x', targetRevision: main, \
+               path: 'extras/{{ .version }}'}\n      destination: {name: a, namespace: linkerd}\n";
+    let now = moved(set, 0);
+    let (value, object) = ("a: 1\n", "kind: Namespace\nmetadata: {name: web}\n");
+    let (values, extras) = (
+        ["values/2026.8.2.yaml", "values/2026.8.3.yaml"],
+        ["extras/2026.8.2/n.yaml", "extras/2026.8.3/n.yaml"],
+    );
+    let places = [("set.yaml", at(set, 0))];
+    let found = |new: &[(&str, &str)]| {
+        let tree = [&[("set.yaml", set), (values[0], value), (extras[0], object)][..], new].concat();
+        let after =
+            [&[("set.yaml", now.as_str()), (values[0], value), (extras[0], object)][..], new].concat();
+        compared(&tree, &after, &places)
+    };
+    assert_eq!(left(&found(&[])), [("Application argocd/cp", extras[0])]);
+    assert_eq!(left(&found(&[(extras[1], object)])), [("Application argocd/cp", values[0])]);
+    assert_eq!(found(&[(extras[1], object), (values[1], value)]), []);
+}
+
+#[test]
+fn a_folder_that_flux_is_told_by_a_variable_is_there_afterwards() {
+    let root = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: a, namespace: flux-system}\n\
+                spec:\n  path: ./tenants\n  sourceRef: {kind: GitRepository, name: flux-system}\n  postBuild: {substitute: {v: \
+                2026.8.2}}\n";
+    let inner = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: mesh, namespace: flux-system}\n\
+                 spec:\n  path: ./mesh/${v}\n  sourceRef: {kind: GitRepository, name: flux-system}\n";
+    let chart = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web, namespace: web}\nspec: {chart: \
+                 {spec: {chart: './web-${v}', sourceRef: {kind: GitRepository, name: flux-system}}}}\n";
+    let now = moved(root, 0);
+    let found = |what: (&str, &str), named: (&str, &str)| {
+        let (tree, after) = ([("a.yaml", root), what, named], [("a.yaml", now.as_str()), what, named]);
+        compared(&tree, &after, &[("a.yaml", at(root, 0))])
+    };
+    let folder = ("mesh/2026.8.2/n.yaml", "kind: Namespace\nmetadata: {name: web}\n");
+    let told = found(("tenants/k.yaml", inner), folder);
+    assert_eq!(left(&told), [("Kustomization flux-system/mesh", folder.0)]);
+    let told = found(("tenants/r.yaml", chart), ("web-2026.8.2/Chart.yaml", "name: web\n"));
+    assert_eq!(left(&told), [("HelmRelease web/web", "web-2026.8.2/Chart.yaml")]);
+}
+
 #[test]
 fn an_entry_that_was_to_come_is_no_difference_and_any_other_is() {
     let workload = |annotations: &str| {

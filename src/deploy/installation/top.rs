@@ -163,7 +163,7 @@ pub(super) fn id(object: &Object) -> Id {
 }
 
 /// Builds what an object has deployed; `None` for one that deploys nothing by itself.
-pub(super) fn made(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> Option<Made> {
+pub(in crate::deploy) fn made(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> Option<Made> {
     let remote = ["secretRef", "configMapRef"].into_iter().find_map(|kind| {
         object.value.text(&["spec", "kubeConfig", kind, "name"]).map(|name| name.into_owned())
     });
