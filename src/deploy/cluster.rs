@@ -5,11 +5,16 @@ use std::{
     ops::Range,
 };
 
-use super::object::Object;
+use super::{object::Object, value::Scalar};
 use crate::repo::RepoPath;
 
 /// Clusters whose objects are tried for one that asks.
 const VARIANTS: usize = 100;
+/// The kind of objects that others find by labels: they have another name in each cluster.
+const CHOSEN: &str = "ResourceSetInputProvider";
+
+/// Group, kind, namespace and name.
+type Called = [String; 4];
 
 /// Objects by kind and name.
 #[derive(Default)]
@@ -125,14 +130,67 @@ impl<'a> Cluster<'a> {
                 folders.extend(others.iter().copied().chain([*object]).map(place));
             }
         }
+        if !found.iter().any(|object| self.has_itself(object)) {
+            folders.extend(self.rivals(found));
+        }
         if folders.len() < 2 {
             return Vec::new();
         }
-        let own: BTreeSet<&str> = asks.folder().split('/').collect();
-        let alike = |folder: &&str| folder.split('/').filter(|part| own.contains(part)).count();
-        let most = folders.iter().map(alike).max().unwrap_or_default();
-        let meant = folders.iter().filter(|folder| alike(folder) == most).take(VARIANTS);
+        let meant = most_alike(&folders, &[asks]).into_iter().take(VARIANTS);
         meant.map(|folder| self.of_folder(folder)).collect()
+    }
+
+    /// Keeps, of objects that were found by labels, those of one cluster: of these themselves where some are, else of the one
+    /// whose folder shares most names with those of the files that ask, which may be all.
+    pub fn of_one(&self, found: Vec<&'a Object>, asks: &[&RepoPath]) -> Vec<&'a Object> {
+        let around = std::iter::successors(Some(self), |cluster| cluster.outer);
+        let itself = around.filter(|cluster| cluster.outer.is_some()).find_map(|cluster| {
+            let own = found.iter().copied().filter(|object| cluster.has_itself(object));
+            let own: BTreeSet<&str> = own.map(place).collect();
+            (!own.is_empty()).then_some(own)
+        });
+        let own = itself.unwrap_or_else(|| most_alike(&self.rivals(&found), asks).into_iter().collect());
+        let names: HashMap<Called, &RepoPath> =
+            own.iter().flat_map(|folder| self.called_in(folder)).collect();
+        let is_anothers = |folder: &str| {
+            let mut called = self.called_in(folder).into_iter();
+            called.any(|(name, file)| names.get(&name).is_some_and(|own| *own != file))
+        };
+        found
+            .into_iter()
+            .filter(|object| own.contains(place(object)) || !is_anothers(place(object)))
+            .collect()
+    }
+
+    /// Lists the folders of objects that are found by labels, which are of several clusters: no cluster has two objects of one
+    /// name, and something in each of these folders is called as something in another one.
+    fn rivals(&self, found: &[&'a Object]) -> BTreeSet<&'a str> {
+        let chosen = found.iter().copied().filter(|object| object.kind() == CHOSEN);
+        let folders: BTreeSet<&str> = chosen.map(place).collect();
+        let mut rivals = BTreeSet::new();
+        if folders.len() < 2 {
+            return rivals;
+        }
+        let mut met: HashMap<Called, (&str, &RepoPath)> = HashMap::new();
+        for folder in folders {
+            for (name, file) in self.called_in(folder) {
+                let (other, of) = *met.entry(name).or_insert((folder, file));
+                if other != folder && of != file {
+                    rivals.extend([other, folder]);
+                }
+            }
+        }
+        rivals
+    }
+
+    /// Lists what the objects of a folder are called, with their files. One without a namespace may be deployed into several.
+    fn called_in(&self, folder: &str) -> Vec<(Called, &'a RepoPath)> {
+        let called = |object: &'a Object| {
+            let namespace = object.namespace().and_then(Scalar::known)?.into_owned();
+            let name = object.name().and_then(Scalar::known)?.into_owned();
+            Some(([object.group().into_owned(), object.kind().into_owned(), namespace, name], &object.file))
+        };
+        self.of_folder(folder).into_iter().filter_map(called).collect()
     }
 
     /// Finds all that is meant where clusters have objects of one name: the one of these themselves, else those whose folders
@@ -177,6 +235,19 @@ impl<'a> Cluster<'a> {
         found.dedup_by(|a, b| a.value == b.value);
         found
     }
+}
+
+/// Returns the folder by which the cluster of an object is known: of the file that took it in, or of its own.
+fn place(object: &Object) -> &str {
+    object.by.as_ref().unwrap_or(&object.file).folder()
+}
+
+/// Returns the folders that share most names with those of the files that ask.
+fn most_alike<'f>(folders: &BTreeSet<&'f str>, asks: &[&RepoPath]) -> Vec<&'f str> {
+    let own: BTreeSet<&str> = asks.iter().flat_map(|path| path.folder().split('/')).collect();
+    let alike = |folder: &str| folder.split('/').filter(|part| own.contains(part)).count();
+    let most = folders.iter().map(|folder| alike(folder)).max();
+    folders.iter().copied().filter(|folder| Some(alike(folder)) == most).collect()
 }
 
 /// Whether two were made by different objects.

@@ -7,16 +7,19 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::{OPERATOR, kustomization::set_common_metadata};
-use crate::deploy::{
-    build::Build,
-    cluster::{Cluster, Reference},
-    files::Files,
-    go_template::{BRANCHES, Budget, Filled, Scope, Stop, Templates, undecided},
-    go_yaml,
-    note::{About, Bound, Note},
-    object::Object,
-    read,
-    value::{Scalar, Unknown, Value, Via},
+use crate::{
+    deploy::{
+        build::Build,
+        cluster::{Cluster, Reference},
+        files::Files,
+        go_template::{BRANCHES, Budget, Filled, Scope, Stop, Templates, undecided},
+        go_yaml,
+        note::{About, Bound, Note},
+        object::Object,
+        read,
+        value::{Scalar, Unknown, Value, Via},
+    },
+    repo::RepoPath,
 };
 
 /// Sets of inputs that are looked at, as many as the operator takes.
@@ -64,7 +67,7 @@ pub fn resource_set(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -
     Build { objects, unmade, notes, ..Build::default() }
 }
 
-/// Returns the input providers that a ResourceSet asks for, where they are in the tree.
+/// Returns the input providers that a ResourceSet asks for, where they are in the tree: those of whatever cluster.
 pub fn input_providers<'c>(object: &Object, cluster: &Cluster<'c>) -> Vec<&'c Object> {
     let from = object.value.get("spec").map_or(&[][..], |spec| spec.list_at("inputsFrom"));
     from.iter().flat_map(|from| asked(object, from, cluster)).collect()
@@ -111,7 +114,8 @@ fn inputs(object: &Object, spec: &Value, cluster: &Cluster<'_>, notes: &mut Vec<
     }
     for from in spec.list_at("inputsFrom") {
         let wanted = from.text(&["name"]);
-        let found = asked(object, from, cluster);
+        let asks: Vec<&RepoPath> = [&object.file].into_iter().chain(&object.by).collect();
+        let found = cluster.of_one(asked(object, from, cluster), &asks);
         if found.is_empty() {
             let who = wanted.map_or("an input provider".to_owned(), |w| format!("the input provider `{w}`"));
             let open = Some(Unknown::from(&*format!("{who}, which is not in this repository")));
