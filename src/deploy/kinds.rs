@@ -78,7 +78,7 @@ const KINDS: [Kind; 10] = [
         name: "ResourceSet",
         deployer: Deployer::Kustomize,
         makes: Makes::Objects { build: flux::resource_set, concerns: |_, _| true },
-        sources: flux::input_providers,
+        sources: flux::provided_by,
     },
     Kind {
         group: flux::OPERATOR,

@@ -4,6 +4,7 @@
 //! values. As kustomize-controller, helm-controller and flux-operator do it.
 
 mod artifact;
+mod copied;
 pub mod envsubst;
 pub mod helm_release;
 mod ignored;
@@ -15,12 +16,13 @@ pub mod substitute;
 #[cfg(test)]
 mod tests;
 
+pub use copied::copies;
 pub use helm_release::{
     chart_source, depends_on, helm_release, is_of_tree, laid_over, optional_sources, part, post_rendered,
     unapplied, value_sources,
 };
 pub use kustomization::{concerns, flux_instance, instance_concerns, kustomization};
-pub use resource_set::{input_providers, resource_set};
+pub use resource_set::{provided_by, resource_set};
 pub use substitute::{Variables, variable_sources};
 
 /// The group of HelmReleases.

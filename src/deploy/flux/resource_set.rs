@@ -6,7 +6,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::{OPERATOR, kustomization::set_common_metadata};
+use super::{
+    OPERATOR,
+    copied::{copy, copy_sources},
+    kustomization::set_common_metadata,
+};
 use crate::{
     deploy::{
         build::Build,
@@ -64,13 +68,16 @@ pub fn resource_set(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -
     }
     let (mut objects, unmade) = (maker.made, [maker.unmade, maker.refused_of].concat());
     set_common_metadata(spec, &mut objects);
+    copy(object, cluster, &mut objects);
     Build { objects, unmade, notes, ..Build::default() }
 }
 
-/// Returns the input providers that a ResourceSet asks for, where they are in the tree: those of whatever cluster.
-pub fn input_providers<'c>(object: &Object, cluster: &Cluster<'c>) -> Vec<&'c Object> {
+/// Returns the input providers that a ResourceSet asks for and the maps that it copies, where they are in the tree: those of
+/// whatever cluster.
+pub fn provided_by<'c>(object: &Object, cluster: &Cluster<'c>) -> Vec<&'c Object> {
     let from = object.value.get("spec").map_or(&[][..], |spec| spec.list_at("inputsFrom"));
-    from.iter().flat_map(|from| asked(object, from, cluster)).collect()
+    let providers = from.iter().flat_map(|from| asked(object, from, cluster));
+    providers.chain(copy_sources(object, cluster)).collect()
 }
 
 /// Finds the input providers of one entry, by their name or by labels; a cluster has one of a name.

@@ -45,7 +45,8 @@ pub(super) fn parted<'r>(roots: impl Iterator<Item = &'r Object>) -> (Vec<&'r Ob
 pub(super) fn reads_cluster(root: &Object) -> bool {
     let lists: [&[&str]; 3] =
         [&["spec", "postBuild", "substituteFrom"], &["spec", "inputsFrom"], &["spec", "valuesFrom"]];
-    lists.iter().any(|path| root.value.path(path).is_some_and(|list| !list.items().is_empty()))
+    let asks = |path: &&[&str]| root.value.path(path).is_some_and(|list| !list.items().is_empty());
+    lists.iter().any(asks) || flux::copies(root)
 }
 
 /// Tells whether a root patches Kustomizations of Flux's among what it applies.

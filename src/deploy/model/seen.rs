@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use crate::{
     deploy::{
+        flux,
         kustomize::HASH,
         object::Object,
         value::{Scalar, Value},
@@ -25,6 +26,9 @@ struct Met {
 
 /// Lists such maps, and the inputs of a ResourceSet.
 fn given(root: &Object, beside: &[Object]) -> Vec<Value> {
+    if flux::copies(root) {
+        return beside.iter().map(|object| object.value.clone()).collect();
+    }
     if root.value.path(&["spec", "inputsFrom"]).is_some() {
         let inputs = beside.iter().filter(|object| object.kind() == "ResourceSetInputProvider");
         return inputs.map(|object| object.value.clone()).collect();
