@@ -35,6 +35,16 @@ pub fn dependencies(
     Some(found)
 }
 
+/// Says what a chart is given that a deployer puts into the chart of a release, under a key of that one's values, and whether
+/// these leave it switched on.
+pub fn added(release: &ChartRelease, files: &dyn Files, key: &str) -> (Vec<Layer>, bool) {
+    let condition = format!("{key}.enabled");
+    let all = layers(release, release.folder_in(files).as_deref(), files);
+    let dependency = Value::map([("condition", Value::made(&condition))]);
+    let is_on = is_on(&dependency, &layered(&all).value);
+    (all.iter().filter_map(|layer| part_of(layer, key, &condition)).collect(), is_on)
+}
+
 /// Lists the keys under which a chart in a folder of the tree has the values of what it depends on.
 pub fn keys(files: &dyn Files, folder: &str) -> Vec<String> {
     let named = named(files, folder);
@@ -145,7 +155,7 @@ impl Umbrella<'_> {
         if named.is_empty() {
             return;
         }
-        let layers = self.layers();
+        let layers = layers(self.release, Some(self.folder.as_str()), self.files);
         let values = layered(&layers).value;
         for dependency in named.iter().filter(|dependency| is_on(dependency.value, &values)) {
             let Some(less) = left.checked_sub(1) else { return };
@@ -200,20 +210,6 @@ impl Umbrella<'_> {
         own.and_then(|own| own.scalar(&["version"])).unwrap_or(written).clone()
     }
 
-    /// Returns the layers of the umbrella, its own values first.
-    fn layers(&self) -> Vec<Layer> {
-        let file = |name: &str| {
-            let source = self.files.file(RepoPath::resolve(&self.folder, name)?.as_str()).ok()?;
-            Some(Layer::text(&Scalar::file(&source), self.files, source.path.as_str()))
-        };
-        let own = (self.release.replacing == 0).then(|| file("values.yaml")).flatten();
-        let given = self.release.layers.iter().filter_map(|layer| match layer {
-            Layer::InChart { file: name, .. } => file(&name.text()),
-            layer => Some(layer.clone()),
-        });
-        own.into_iter().chain(given).collect()
-    }
-
     /// Makes the release of a dependency.
     fn given(&self, path: &RepoPath, of: &Dependency<'_>, layers: &[Layer]) -> ChartRelease {
         let mut notes = self.release.notes.clone();
@@ -223,6 +219,7 @@ impl Umbrella<'_> {
         // Whoever deploys the outermost umbrella sets it apart.
         let is_outermost = !self.release.part.starts_with(DEPENDENCIES);
         let by = Some(&self.release.file).filter(|by| is_outermost && by.folder() != self.folder);
+        let conditions = of.value.text(&["condition"]).unwrap_or_default();
         ChartRelease {
             file: path.clone(),
             part: format!("{DEPENDENCIES}[{}]", of.number),
@@ -230,12 +227,26 @@ impl Umbrella<'_> {
             chart: of.chart.clone(),
             repository: of.repository.clone(),
             version: of.version.clone(),
-            layers: layers.iter().filter_map(|layer| part_of(layer, of)).collect(),
+            layers: layers.iter().filter_map(|layer| part_of(layer, &of.key, &conditions)).collect(),
             replacing: 0,
             notes,
             ..self.release.clone()
         }
     }
+}
+
+/// Returns the layers of an umbrella, its own values first where its folder is known.
+fn layers(release: &ChartRelease, folder: Option<&str>, files: &dyn Files) -> Vec<Layer> {
+    let file = |name: &str| {
+        let source = files.file(RepoPath::resolve(folder?, name)?.as_str()).ok()?;
+        Some(Layer::text(&Scalar::file(&source), files, source.path.as_str()))
+    };
+    let own = (release.replacing == 0).then(|| file("values.yaml")).flatten();
+    let given = release.layers.iter().filter_map(|layer| match layer {
+        Layer::InChart { file: name, .. } => file(&name.text()),
+        layer => Some(layer.clone()),
+    });
+    own.into_iter().chain(given).collect()
 }
 
 /// Tells whether a dependency is rendered: the first condition that is set decides, then the tags.
@@ -256,23 +267,22 @@ pub(super) fn is_on(dependency: &Value, values: &Value) -> bool {
     tags.is_empty() || tags.contains(&true)
 }
 
-/// Takes of one layer what a dependency gets, without the values that switch it on: the umbrella reads those.
-fn part_of(layer: &Layer, of: &Dependency<'_>) -> Option<Layer> {
-    let conditions = of.value.text(&["condition"]).unwrap_or_default();
+/// Takes of one layer what a dependency gets under a key, without the values that switch it on: the umbrella reads those.
+fn part_of(layer: &Layer, key: &str, conditions: &str) -> Option<Layer> {
     let is_switch = |name: &str| {
         conditions
             .split(',')
-            .any(|path| path.trim().strip_prefix(&*of.key).and_then(|p| p.strip_prefix('.')) == Some(name))
+            .any(|path| path.trim().strip_prefix(key).and_then(|p| p.strip_prefix('.')) == Some(name))
     };
     match layer {
         Layer::Values(values) => {
-            let mut own = match values.get(&of.key) {
+            let mut own = match values.get(key) {
                 Some(own @ Value::Map(_)) => own.clone(),
                 _ => Value::empty(),
             };
             let switches: Vec<String> =
-                own.entries().map(|(key, _)| key.to_owned()).filter(|key| is_switch(key)).collect();
-            switches.iter().for_each(|key| drop(own.remove(key)));
+                own.entries().map(|(name, _)| name.to_owned()).filter(|name| is_switch(name)).collect();
+            switches.iter().for_each(|name| drop(own.remove(name)));
             if let Some(global) = values.get(GLOBAL) {
                 // What the umbrella says for all goes over what it says for one.
                 let all = own.get(GLOBAL).map_or_else(|| global.clone(), |own| merged(own, global));
@@ -281,13 +291,13 @@ fn part_of(layer: &Layer, of: &Dependency<'_>) -> Option<Layer> {
             (own != Value::empty()).then_some(Layer::Values(own))
         }
         Layer::Set(set) => {
-            let name = below(&set.name, &of.key).filter(|name| !is_switch(&name.text()))?;
+            let name = below(&set.name, key).filter(|name| !is_switch(&name.text()))?;
             Some(Layer::Set(Parameter { name, ..set.clone() }))
         }
         Layer::InChart { .. } => None,
         Layer::Outside { target: None, .. } => Some(layer.clone()),
         Layer::Outside { who, target: Some(target), optional, text } => {
-            let target = Some(below(target, &of.key)?);
+            let target = Some(below(target, key)?);
             Some(Layer::Outside { who: who.clone(), target, optional: *optional, text: text.clone() })
         }
     }

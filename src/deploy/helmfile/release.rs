@@ -14,6 +14,7 @@ use crate::deploy::{
     chart::{self, ChartRelease, Layer, Parameter, ParameterKind, Repository},
     go_yaml,
     note::About,
+    umbrella,
     value::{Scalar, Value, Via},
 };
 
@@ -122,11 +123,16 @@ fn named(loader: &Loader<'_>, state: &State, entry: &Value) -> Option<ChartRelea
 fn dependencies(loader: &Loader<'_>, state: &State, release: &Value, of: &ChartRelease) -> Vec<ChartRelease> {
     let one = |dependency: &Value| {
         let named = named(loader, state, dependency)?;
+        let chart = named.chart.text();
+        let alias = dependency.text(&["alias"]).filter(|alias| !alias.is_empty());
+        let key = alias.unwrap_or_else(|| chart.rsplit('/').next().unwrap_or_default().to_owned().into());
+        let (layers, is_on) = umbrella::added(of, loader.run.files, &key);
         Some(ChartRelease {
-            part: format!("{}, {}", of.part, named.chart.text()),
+            part: format!("{}, {key}", of.part),
             release: of.release.clone(),
             namespace: of.namespace.clone(),
-            is_off: of.is_off,
+            is_off: of.is_off || !is_on,
+            layers,
             ..named
         })
     };
