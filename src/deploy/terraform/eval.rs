@@ -9,10 +9,11 @@ use hcl_edit::{
 };
 
 use super::{
+    certain::of_certain,
     functions::{self, ordered},
     module::is_meta,
     named, parse,
-    scope::{Choice, Scope, boolean, made, member, number, open, rooted, truth},
+    scope::{Choice, Element, Scope, boolean, made, member, number, open, rooted, truth},
 };
 use crate::deploy::value::{Origin, Part, Scalar, Source, Value, Via};
 
@@ -123,17 +124,16 @@ impl<'s> Scope<'s> {
             }
             Expression::Parenthesis(inner) => self.eval(inner.inner()),
             Expression::Variable(name) => self.read_by(self.bound(name.as_str())?, expression),
-            Expression::Conditional(either) => {
-                let taken = self.decided(truth(&self.eval(&either.cond_expr)));
-                self.eval(if taken { &either.true_expr } else { &either.false_expr })
-            }
+            Expression::Conditional(either) => self.branched(either)?,
             Expression::FuncCall(call) => {
                 let name = call.name.name.as_str();
                 let forgives = self.forgives || matches!(name, "try" | "can");
                 let scope = Self { forgives, ..self.clone() };
                 let args: Vec<Value> = call.args.iter().map(|arg| scope.eval(arg)).collect();
                 let handed = args.clone();
-                match functions::call(self, name, args, call.args.expand_final()) {
+                let is_unsure = self.is_certain && self.falls_back(call, &args);
+                let called = || functions::call(self, name, args, call.args.expand_final());
+                match (!is_unsure).then(called).flatten() {
                     Some(value) => picked(value),
                     None => {
                         let value = self.unknown_of(expression, &handed);
@@ -225,15 +225,22 @@ impl<'s> Scope<'s> {
     }
 
     fn bound(&self, name: &str) -> Option<Value> {
-        self.bindings.iter().rev().find(|(bound, _)| bound == name).map(|(_, value)| value.clone())
+        let binding = self.bindings.iter().rev().find(|binding| binding.name == name)?;
+        let value = if self.is_certain { &binding.certain } else { &binding.value };
+        Some(value.clone())
     }
 
     /// Follows names into a value; fails with the maps and lists of which the tree does not say what is meant.
     fn traversal(&self, traversal: &Traversal) -> Result<Value, Vec<Value>> {
+        self.led(traversal).ok_or_else(Vec::new)?
+    }
+
+    /// The same; `None` where the tree does not say what it begins with.
+    pub fn led(&self, traversal: &Traversal) -> Option<Result<Value, Vec<Value>>> {
         let operators: Vec<&TraversalOperator> = traversal.operators.iter().map(|op| op.value()).collect();
         let mut rest = operators.as_slice();
-        let value = self.root(traversal, &mut rest).ok_or_else(Vec::new)?;
-        self.below(value, rest)
+        let value = self.root(traversal, &mut rest)?;
+        Some(self.below(value, rest))
     }
 
     /// Returns what a traversal begins with, and takes the operators that say it.
@@ -352,7 +359,8 @@ impl<'s> Scope<'s> {
 
     fn given(&self, name: &str) -> Option<Value> {
         let declared = self.module.variables.get(name);
-        let value = match self.inputs.get(name) {
+        let certain = self.is_certain.then(|| self.inputs.get(&of_certain(name))).flatten();
+        let value = match certain.or_else(|| self.inputs.get(name)) {
             Some(given) => given.clone(),
             None => {
                 let (source, default) = declared?.default.as_ref()?;
@@ -390,8 +398,9 @@ impl<'s> Scope<'s> {
         }
         let mut map = Value::empty();
         let mut list = Vec::new();
-        for (n, (key, value)) in self.elements(&collection).into_iter().enumerate() {
-            let mut scope = self.binding(each.intro.value_var.as_str(), value);
+        let elements = self.certified(&each.intro.collection_expr, &collection);
+        for (n, Element { key, value, certain }) in elements.into_iter().enumerate() {
+            let mut scope = self.binding_of(each.intro.value_var.as_str(), value, certain);
             if let Some(name) = &each.intro.key_var {
                 scope = scope.binding(name.as_str(), Value::Scalar(key));
             }
@@ -425,7 +434,7 @@ impl<'s> Scope<'s> {
 
     /// Tells whether a condition keeps an element; one that compares what the tree does not say asks for what it may be.
     fn kept(&self, condition: &Expression) -> Option<bool> {
-        let kept = truth(&Self { selects: true, ..self.clone() }.eval(condition));
+        let kept = Self { selects: true, ..self.clone() }.condition(condition);
         if let (None, Expression::BinaryOp(op)) = (kept, condition)
             && *op.operator.value() == BinaryOperator::Eq
         {

@@ -6,7 +6,7 @@ use hcl_edit::parser;
 
 use super::{
     INSTANCES, paths,
-    scope::{Choice, Scope, boolean, made, member, number, open, rooted, truth},
+    scope::{Binding, Choice, Scope, boolean, made, member, number, open, rooted, truth},
     template::{BYTES, STEP},
     terragrunt::{self, way},
 };
@@ -24,11 +24,18 @@ const NESTED: usize = 16;
 /// Blanks that are put before lines.
 const INDENT: usize = 256;
 
+/// Functions that give something whatever they are given.
+const FORGIVING: [&str; 4] = ["try", "can", "coalesce", "fileexists"];
+
 /// Calls a function; `None` where the tree does not say what it gives.
 pub(super) fn call(scope: &Scope<'_>, name: &str, mut args: Vec<Value>, expand: bool) -> Option<Value> {
     if expand && let Some(Value::List(last)) = args.last().cloned() {
         args.pop();
         args.extend(last.iter().cloned());
+    }
+    // What is made of what nobody here knows may be anything.
+    if scope.is_certain && !FORGIVING.contains(&name) && args.iter().any(|arg| scope.may_be_any(arg)) {
+        return None;
     }
     if let Some(value) = folder(scope, name, &args) {
         return Some(value);
@@ -38,7 +45,7 @@ pub(super) fn call(scope: &Scope<'_>, name: &str, mut args: Vec<Value>, expand: 
         "read_terragrunt_config" => path(scope, first)
             .and_then(|path| terragrunt::read(scope, &path))
             .or_else(|| args.get(1).cloned()),
-        "get_env" => args.get(1).cloned(),
+        "get_env" => args.get(1).filter(|_| !scope.is_certain).cloned(),
         "file" => Some(Value::Scalar(file(scope, first)?)),
         "templatefile" => template(scope, first, args.get(1)?),
         "yamldecode" => parsed(scope, first),
@@ -355,7 +362,7 @@ fn template(scope: &Scope<'_>, written: &Value, vars: &Value) -> Option<Value> {
         return None;
     }
     let template = parser::parse_template(&source.text).ok()?;
-    let bindings = vars.entries().map(|(key, value)| (key.to_owned(), value.clone())).collect();
+    let bindings = vars.entries().map(|(key, value)| Binding::sure(key, value.clone())).collect();
     Scope { source, bindings, via: Some(Via::Values), ..scope.clone() }.template(&template)
 }
 
@@ -407,11 +414,11 @@ fn flattened(value: &Value, depth: usize) -> Vec<Value> {
 }
 
 /// Tells whether a value is a text without a letter.
-fn is_blank(value: &Value) -> bool {
+pub(super) fn is_blank(value: &Value) -> bool {
     value.as_scalar().is_some_and(|scalar| scalar.known().is_some_and(|text| text.is_empty()))
 }
 
 /// Tells whether a value is one of which the tree says nothing.
-fn is_open(value: &Value) -> bool {
+pub(super) fn is_open(value: &Value) -> bool {
     open(value).is_some()
 }

@@ -5,6 +5,7 @@
 //! modules from elsewhere are known to others. Nothing is run: no provider, no backend.
 
 mod argo;
+mod certain;
 mod eval;
 mod functions;
 mod helm;
@@ -43,10 +44,11 @@ use super::{
     watch::Watch,
 };
 use crate::repo::RepoPath;
+use certain::of_certain;
 use inputs::VariableFile;
 use module::Module;
 use providers::Providers;
-use scope::{Budget, STEPS, Scope, number};
+use scope::{Budget, Element, STEPS, Scope};
 use template::BYTES;
 use terragrunt::Unit;
 
@@ -286,10 +288,8 @@ impl<'f> Walk<'f> {
         }
         all.iter().take(INSTANCES).for_each(|scope| each(self, scope));
         if all.is_empty() {
-            let unknown = Scalar::unknown("a block without instances");
-            let off = self.apart(&mut |walk| {
-                each(walk, &scope.of_each(unknown.clone(), Value::Scalar(unknown.clone())));
-            });
+            let none = Element::unknown("a block without instances");
+            let off = self.apart(&mut |walk| each(walk, &scope.of_each(none.clone())));
             self.found.off.extend(off.charts.into_iter().chain(off.off));
             self.found.left_out.extend(off.left_out);
         }
@@ -300,7 +300,7 @@ impl<'f> Walk<'f> {
             let is_counted = block.body.get_attribute("count").is_some();
             let is_there = |left: &Scope<'_>| match is_counted {
                 true => whole.len() <= all.len(),
-                false => all.iter().any(|own| own.bindings == left.bindings),
+                false => all.iter().any(|own| own.bound_values().eq(left.bound_values())),
             };
             for scope in whole.iter().take(INSTANCES).filter(|scope| !is_there(scope)) {
                 let left = self.apart(&mut |walk| each(walk, scope));
@@ -360,8 +360,14 @@ impl<'f> Walk<'f> {
             let given = block.body.attributes().filter(|a| !module::is_meta(a.key.as_str()));
             let value =
                 |a: &Attribute| scope.named(scope.eval(&a.value)).unwrap_or_else(|| scope.unknown(&a.value));
-            let given = given.map(|a| (a.key.as_str().to_owned(), value(a)));
-            let given: Inputs = given.collect();
+            let certain = scope.certainly();
+            let both = |a: &Attribute| {
+                let name = a.key.as_str();
+                let of_it = certain.named(certain.eval(&a.value));
+                let of_it = of_it.map(|value| (of_certain(name), value));
+                [Some((name.to_owned(), value(a))), of_it]
+            };
+            let given: Inputs = given.flat_map(both).flatten().collect();
             let inner = walk.providers.inside(block);
             let outer = std::mem::replace(&mut walk.providers, inner);
             walk.module(child, &given, depth - 1);
@@ -372,11 +378,11 @@ impl<'f> Walk<'f> {
 
 /// Returns a scope for each instance of a block, and one more where there are too many.
 fn instances<'s>(scope: &Scope<'s>, block: &Block) -> Vec<Scope<'s>> {
-    let argument = |key| block.body.get_attribute(key).map(|argument| scope.eval(&argument.value));
-    match (argument("for_each"), argument("count").as_ref().and_then(number)) {
+    let argument = |key| block.body.get_attribute(key).map(|argument| &argument.value);
+    match (argument("for_each"), argument("count").and_then(|count| scope.counted(count))) {
         (Some(of), _) => {
-            let all = scope.elements(&of).into_iter().take(INSTANCES + 1);
-            all.map(|(key, value)| scope.of_each(key, value)).collect()
+            let all = scope.instances_of(of).into_iter().take(INSTANCES + 1);
+            all.map(|element| scope.of_each(element)).collect()
         }
         (None, Some(count)) => {
             let all = 0..usize::try_from(count).unwrap_or_default().min(INSTANCES + 1);

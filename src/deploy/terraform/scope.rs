@@ -52,7 +52,7 @@ pub(super) struct Budget {
 }
 
 /// A local or a variable of one evaluation of a module, with all that its value depends on.
-type Name = (usize, bool, bool, bool, String);
+type Name = (usize, bool, bool, bool, bool, String);
 
 /// What a text is taken for that the tree does not say, by the name of who knows it.
 pub(super) type Choices = BTreeMap<String, Choice>;
@@ -64,6 +64,24 @@ pub(super) enum Choice {
     Is(String),
     /// Any other.
     Other,
+}
+
+/// A name that a block or an expression gives a meaning.
+#[derive(Clone)]
+pub(super) struct Binding {
+    pub name: String,
+    pub value: Value,
+    /// What is certain of the value.
+    pub certain: Value,
+}
+
+/// An element of what is gone through.
+#[derive(Clone)]
+pub(super) struct Element {
+    pub key: Scalar,
+    pub value: Value,
+    /// What is certain of the value.
+    pub certain: Value,
 }
 
 /// Where an expression stands and what its names mean.
@@ -80,7 +98,7 @@ pub(super) struct Scope<'s> {
     /// Which branch is taken where the tree does not decide.
     pub first: bool,
     /// `each`, and the variables of `for` and `dynamic`; the last of a name counts.
-    pub bindings: Vec<(String, Value)>,
+    pub bindings: Vec<Binding>,
     pub depth: usize,
     /// How many more of Terragrunt's files may be read one out of the other.
     pub nested: usize,
@@ -92,6 +110,8 @@ pub(super) struct Scope<'s> {
     pub is_whole: bool,
     /// Whether a key that a map does not have is no fault, but something else then counts.
     pub forgives: bool,
+    /// Whether nothing counts but what the tree says for certain.
+    pub is_certain: bool,
     /// By which way texts come from the source.
     pub via: Option<Via>,
     /// How much is taken off the lines of the heredoc at hand.
@@ -163,6 +183,29 @@ impl Budget {
     }
 }
 
+// === impl Binding ===
+
+impl Binding {
+    /// A name whose value is certain.
+    pub fn sure(name: &str, value: Value) -> Self {
+        Self { name: name.to_owned(), certain: value.clone(), value }
+    }
+}
+
+// === impl Element ===
+
+impl Element {
+    /// An element of which nothing is known.
+    pub fn unknown(who: &str) -> Self {
+        Self::sure((Scalar::unknown(who), Value::Scalar(Scalar::unknown(who))))
+    }
+
+    /// An element whose value is certain.
+    pub fn sure((key, value): (Scalar, Value)) -> Self {
+        Self { key, certain: value.clone(), value }
+    }
+}
+
 // === impl Scope ===
 
 impl<'s> Scope<'s> {
@@ -177,7 +220,7 @@ impl<'s> Scope<'s> {
     ) -> Self {
         let (source, bindings) = (source.clone(), Vec::new());
         let (depth, nested, asks, is_whole, forgives) = (DEPTH, NESTED, true, false, false);
-        let (selects, via, indentation) = (false, None, 0);
+        let (selects, is_certain, via, indentation) = (false, false, None, 0);
         Self {
             files,
             source,
@@ -194,14 +237,16 @@ impl<'s> Scope<'s> {
             selects,
             is_whole,
             forgives,
+            is_certain,
             via,
             indentation,
         }
     }
 
     /// The scope of one instance of a block.
-    pub fn of_each(&self, key: Scalar, value: Value) -> Self {
-        self.binding("each", Value::map([("key", Value::Scalar(key)), ("value", value)]))
+    pub fn of_each(&self, Element { key, value, certain }: Element) -> Self {
+        let each = |value: Value| Value::map([("key", Value::Scalar(key.clone())), ("value", value)]);
+        self.binding_of("each", each(value), each(certain))
     }
 
     /// The scope in which elements count too that a condition leaves out. Nobody is asked what these may be.
@@ -211,7 +256,7 @@ impl<'s> Scope<'s> {
 
     /// Returns the value of a name of the module, evaluated once; of one that reads itself nothing is known.
     pub fn once(&self, name: String, evaluate: impl FnOnce() -> Option<Value>) -> Option<Value> {
-        let key = (self.frame, self.first, self.asks, self.is_whole, name);
+        let key = (self.frame, self.first, self.asks, self.is_whole, self.is_certain, name);
         if let Some(known) = self.budget.known.borrow().get(&key) {
             return known.clone();
         }
@@ -242,9 +287,23 @@ impl<'s> Scope<'s> {
     }
 
     pub fn binding(&self, name: &str, value: Value) -> Self {
+        self.with(Binding::sure(name, value))
+    }
+
+    /// Gives a name a value of which not all is certain.
+    pub fn binding_of(&self, name: &str, value: Value, certain: Value) -> Self {
+        self.with(Binding { name: name.to_owned(), value, certain })
+    }
+
+    fn with(&self, binding: Binding) -> Self {
         let mut scope = self.clone();
-        scope.bindings.push((name.to_owned(), value));
+        scope.bindings.push(binding);
         scope
+    }
+
+    /// Lists what names are given.
+    pub fn bound_values(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.bindings.iter().map(|binding| (binding.name.as_str(), &binding.value))
     }
 }
 

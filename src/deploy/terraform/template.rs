@@ -8,7 +8,7 @@ use hcl_edit::{
     template::{Directive, Element, ForDirective, IfDirective, Strip, Template},
 };
 
-use super::scope::{Scope, truth};
+use super::scope::Scope;
 use crate::deploy::{
     go_template::json,
     value::{Scalar, Value},
@@ -88,7 +88,7 @@ impl Scope<'_> {
     fn either(&self, either: &IfDirective) -> Option<(Scalar, Strip)> {
         let (taken, last) = (&either.if_expr, &either.endif_expr);
         let other = either.else_expr.as_ref();
-        let text = if self.decided(truth(&self.eval(&taken.cond_expr))) {
+        let text = if self.decided(self.condition(&taken.cond_expr)) {
             let end = other.map_or(last.strip, |other| other.strip).strip_start();
             self.filled(&taken.template, Stripped { start: taken.strip.strip_end(), end })?
         } else {

@@ -1,0 +1,10 @@
+locals {
+  l = merge({ enabled = true }, { enabled = false })
+}
+resource "helm_release" "crds" {
+  count      = local.l.enabled ? 1 : 0
+  name       = "linkerd-crds"
+  repository = "https://helm.linkerd.io/edge"
+  chart      = "linkerd-crds"
+  version    = "2026.8.2"
+}

@@ -1,0 +1,5 @@
+variable "l" {}
+module "mesh" {
+  source  = "./mesh"
+  enabled = try(var.l.enabled, false)
+}
