@@ -2,6 +2,7 @@
 
 use crate::support::{
     feed::release,
+    process::Done,
     scene::{PLATFORM, REPO, Scene},
     tree::{scanned, told},
 };
@@ -290,4 +291,42 @@ fn values_whose_chart_is_said_elsewhere_stay_and_the_pull_request_warns() {
     let body = body(&scene);
     assert!(body.contains("the version of its chart is not in this repository"), "{body}");
     assert_eq!(scene.repo.read("main", "mesh/all.yaml"), scene.repo.read(PLATFORM, "mesh/all.yaml"));
+}
+
+/// Plans for an app of apps whose template has something more than the release of viz.
+fn planned_with(more: &str) -> Done {
+    let template = format!(
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: viz, namespace: argocd}}\nspec:\n  source:\n    \
+         repoURL: https://helm.linkerd.io/edge\n    chart: linkerd-viz\n    targetRevision: {{{{ .Values.viz }}}}\n{more}"
+    );
+    let root = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: root, namespace: argocd}\nspec:\n  source: \
+                {repoURL: https://git.example.org/mesh.git, path: charts/apps, targetRevision: main}\n";
+    let mut scene = Scene::new(&[
+        ("root.yaml", root),
+        ("charts/apps/Chart.yaml", "apiVersion: v2\nname: apps\nversion: 0.1.0\n"),
+        ("charts/apps/values.yaml", "viz: 2026.8.2\n"),
+        ("charts/apps/templates/viz.yaml", &template),
+    ]);
+    scene.renders = true;
+    scene.feed.publish(release("edge-26.8.3", "2026-08-15T09:00:00Z"));
+    scene.command("plan").done()
+}
+
+#[test]
+fn what_a_template_gives_for_one_release_alone_blocks() {
+    let plan = |condition: &str| {
+        planned_with(&format!(
+            "{{{{- if eq .Values.viz {condition:?} }}}}\n---\napiVersion: v1\nkind: Service\nmetadata: {{name: web}}\n{{{{- end }}}}\n"
+        ))
+    };
+    let _ = plan("2026.8.2").prints(&["model-diff", "would be gone"]);
+    let _ = plan("2026.8.3").prints(&["model-diff", "would come"]);
+    let _ = plan("2026.8.1").prints(&["2026.8.2 → 2026.8.3"]).never_says("model-diff");
+}
+
+#[test]
+fn what_a_chart_makes_by_chance_is_no_difference() {
+    let by_chance = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"web-{{ randAlpha 6 | lower }}\"}\n---\napiVersion: \
+                     v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {seed: \"{{ randAlphaNum 20 }}\"}\n";
+    let _ = planned_with(by_chance).prints(&["2026.8.2 → 2026.8.3"]).never_says("model-diff");
 }

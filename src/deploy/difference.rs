@@ -2,7 +2,10 @@
 //!
 //! In: the files before and after, the roots, and the texts that were replaced, by the bytes where they stood. Out: every
 //! object or chart that is not what it was with those texts replaced, and what can no longer be built. Roots are compared
-//! one by one, as each lies in the tree; what comes out of one is looked at where it is a root itself.
+//! one by one, as each lies in the tree; what comes out of one is looked at where it is a root itself. Charts of the tree are
+//! compared as those who deploy them have them rendered.
+
+mod outcomes;
 
 use std::{
     borrow::Cow,
@@ -112,7 +115,7 @@ pub fn compare(
         compared.left_out(root, &was);
         compared.left_out(root, &is);
         // What fails now differs in all that comes after the failure: that says no more.
-        if !compared.can_be_built(root, &was, &is) {
+        if !compared.can_be_built(root, &was.notes, &is.notes) {
             continue;
         }
         if let Some(left) = reads::left(&read, &still_read, after) {
@@ -137,8 +140,17 @@ fn key(top: &Top, replaced: &Replaced) -> String {
 
 /// Names an object as it will be called.
 fn called(object: &Object, replaced: &Replaced) -> String {
-    let text = |scalar: Option<&Scalar>| scalar.map(|s| replaced.text(s)).unwrap_or_default();
-    let (namespace, name) = (text(object.namespace()), text(object.name()));
+    named(object, replaced, &object.name().map(|name| replaced.text(name)).unwrap_or_default())
+}
+
+/// Lists what an object may be called.
+fn names(object: &Object, replaced: &Replaced) -> Vec<String> {
+    let names = object.name().map_or_else(|| vec![String::new()], |name| replaced.may_be(name));
+    names.iter().map(|name| named(object, replaced, name)).collect()
+}
+
+fn named(object: &Object, replaced: &Replaced, name: &str) -> String {
+    let namespace = object.namespace().map(|namespace| replaced.text(namespace)).unwrap_or_default();
     let slash = if namespace.is_empty() { "" } else { "/" };
     format!("{} {namespace}{slash}{name}", object.kind())
 }
@@ -186,28 +198,40 @@ impl Replaced {
         text.into()
     }
 
+    /// Lists what the text of a scalar may be now. Where a deployer had a hand in it, any old text in it may be a new one, and
+    /// other signs may stand for its dots, as names have them.
+    fn may_be(&self, scalar: &Scalar) -> Vec<String> {
+        let wanted = self.text(scalar);
+        if !scalar.parts().iter().any(|part| matches!(part, Part::Made(_))) {
+            return vec![wanted];
+        }
+        let anew = |text: &str, sign: &str| {
+            let with = |text: &str| text.replace('.', sign);
+            let each = |text: String, (old, new): &(String, String)| text.replace(&with(old), &with(new));
+            self.texts.iter().fold(text.to_owned(), each)
+        };
+        let (all, own) = (anew(&wanted, "."), scalar.text());
+        let others = ["-", "_"].map(|sign| anew(&own, sign));
+        [wanted, all].into_iter().chain(others).collect()
+    }
+
     /// Tells whether a text is what it should be.
     fn fits(&self, was: &Scalar, is: &Scalar) -> bool {
-        let (wanted, found) = (self.text(was), is.text());
-        if wanted == found {
-            return true;
-        }
-        let made = was.parts().iter().any(|part| matches!(part, Part::Made(_)));
-        made && self.texts.iter().fold(wanted, |text, (old, new)| text.replace(old, new)) == found
+        let found = is.text();
+        self.text(was) == found || self.may_be(was).iter().any(|wanted| *wanted == found)
     }
 
     /// Says how a text differs; it is shown where it speaks of a release that was replaced.
     fn differs(&self, field: &str, was: &Scalar, is: &Scalar) -> What {
         let (wanted, found) = (self.text(was), is.text().into_owned());
-        let speaks = |text: &str| {
-            text.len() <= SHOWN
-                && self
-                    .texts
-                    .iter()
-                    .any(|(old, new)| text.contains(old.as_str()) || text.contains(new.as_str()))
-        };
+        let speaks = |text: &str| text.len() <= SHOWN && self.is_named_in(text);
         let texts = (speaks(&wanted) && speaks(&found)).then_some((wanted, found));
         What::Field { field: field.to_owned(), texts }
+    }
+
+    /// Tells whether a text names a release that was replaced, or the new one.
+    fn is_named_in(&self, text: &str) -> bool {
+        self.texts.iter().any(|(old, new)| text.contains(old.as_str()) || text.contains(new.as_str()))
     }
 
     /// Finds the first field that is not what it should be.
@@ -269,8 +293,9 @@ fn meets(span: &Range<usize>, origin: &Origin) -> bool {
 
 impl Compared {
     fn tell(&mut self, root: &RepoPath, object: &str, what: What) {
-        if self.differences.len() < TOLD {
-            self.differences.push(Difference { root: root.clone(), object: object.to_owned(), what });
+        let difference = Difference { root: root.clone(), object: object.to_owned(), what };
+        if self.differences.len() < TOLD && !self.differences.contains(&difference) {
+            self.differences.push(difference);
         }
     }
 
@@ -284,20 +309,23 @@ impl Compared {
     }
 
     /// Tells whether nothing fails now that could be built before.
-    fn can_be_built(&mut self, root: &RepoPath, was: &Made, is: &Made) -> bool {
-        let told = self.differences.len();
+    fn can_be_built(&mut self, root: &RepoPath, was: &[Note], is: &[Note]) -> bool {
+        let mut fails = false;
         // Inline patches have one name: one that fails already hides no other.
         let mut known: BTreeMap<String, usize> = BTreeMap::new();
-        for (what, _) in was.notes.iter().filter_map(failure) {
+        for (what, _) in was.iter().filter_map(failure) {
             *known.entry(what).or_default() += 1;
         }
-        for (what, why) in is.notes.iter().filter_map(failure) {
+        for (what, why) in is.iter().filter_map(failure) {
             match known.get_mut(&what).filter(|left| **left > 0) {
                 Some(left) => *left -= 1,
-                None => self.tell(root, &what, What::Fails(why)),
+                None => {
+                    fails = true;
+                    self.tell(root, &what, What::Fails(why));
+                }
             }
         }
-        self.differences.len() == told
+        !fails
     }
 
     fn objects(
@@ -313,15 +341,15 @@ impl Compared {
             now.entry(called(&object, &Replaced::default())).or_default().push(object);
         }
         for object in was {
-            let name = called(&object, replaced);
-            let other = now.get_mut(&name).and_then(Vec::pop);
+            let mut names = names(&object, replaced).into_iter();
+            let other = names.clone().find_map(|name| Some((now.get_mut(&name)?.pop()?, name)));
             if regenerated(&object) {
                 continue;
             }
             self.objects += 1;
             match other {
-                None => self.tell(root, &name, What::Gone),
-                Some(other) => {
+                None => self.tell(root, &names.next().unwrap_or_default(), What::Gone),
+                Some((other, name)) => {
                     let what = replaced.first(&object.value, &other.value, "", DEPTH);
                     let what = what.or_else(|| {
                         // What is the same reads the same.

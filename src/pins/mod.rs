@@ -50,6 +50,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
+    deploy::tree_chart::Outcome,
     linkerd::EdgeVersion,
     repo::{BlobId, RepoPath},
     yaml::{Ceilings, Route},
@@ -123,6 +124,8 @@ pub struct Inventory {
     pub skipped: Vec<Skipped>,
     /// What the checks of a later step need to know of the repository.
     pub facts: Facts,
+    /// What came of the charts whose folder is in the repository.
+    pub charted: Arc<[Outcome]>,
     /// For the next scan of nearly the same tree.
     pub irrelevant: IrrelevantBlobs,
 }

@@ -141,7 +141,8 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     // What the model reads is read in another form.
     corpus.forget();
     deployed::roots(&context, &named, &written, &mut claims);
-    let charted = std::mem::take(&mut claims.charts);
+    let mut charted = std::mem::take(&mut claims.charts);
+    inventory.charted = std::mem::take(&mut charted.outcomes).into();
     // In the files of these the rest is read.
     let partly = [claims.not_followed(), charted.over()].concat();
     let mut beyond = std::mem::take(&mut claims.beyond);

@@ -2,7 +2,8 @@
 //!
 //! In: the trees before and after, the plan's moves. Out: a `block` for each object that differs in anything else, and for what
 //! a deployer could build before and no longer can. This reads both trees as the deployers do, so that what only compares
-//! itself with a release (`op: test` of a JSON patch, a replacement's source) is found where it is left behind.
+//! itself with a release (`op: test` of a JSON patch, a replacement's source, a condition of a chart's template) is found where
+//! it is left behind.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,9 +43,14 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         |tree| TreeFiles::new(tree, Ceilings::default()).of(input.inventory.facts.repositories.clone());
     let (before, after) = (files(input.before), files(&edited));
     let regenerated = Regenerated::of(input);
-    let compared = deploy::compare(&before, &after, &entries, &replaced, &|object| regenerated.has(object));
+    let is_made_again = |object: &Object| regenerated.has(object);
+    let mut compared = deploy::compare(&before, &after, &entries, &replaced, &is_made_again);
     let left = compared.differences.iter().filter(|difference| matches!(difference.what, What::Leaves(_)));
     let told: BTreeSet<RepoPath> = left.map(|difference| difference.root.clone()).collect();
+    if let Some(rescanned) = input.after {
+        let charted = (&*input.inventory.charted, &*rescanned.charted);
+        compared.outcomes(charted, (&before, &after), &replaced, &is_made_again);
+    }
     let mut findings: Vec<Finding> = compared.differences.into_iter().map(finding).collect();
     findings.extend(given_less(input, &told));
     findings.extend(compared.beyond.iter().map(|(root, bound)| {

@@ -1,7 +1,7 @@
 //! What an edit changes beyond its texts, on trees of a few files.
 
 use super::*;
-use crate::deploy::testing::files;
+use crate::deploy::{chart::Repository, testing::files, tree_chart::Outcome};
 
 const OVERLAY: &str = "resources: [release.yaml]\npatches:\n- target: {kind: HelmRelease}\n  patch: |\n    - {op: test, path: \
                        /spec/version, value: 2026.8.2}\n    - {op: replace, path: /spec/interval, value: 1h}\n";
@@ -246,4 +246,71 @@ fn what_a_tool_that_is_run_brings_is_compared_too() {
         &places,
     );
     assert!(matches!(&found[..], [Difference { what: What::Field { .. }, .. }]), "{found:?}");
+}
+
+/// What comes of a chart, as Helm prints it.
+fn outcome(printed: &str) -> Outcome {
+    let path = |text: &str| RepoPath::new(text).unwrap();
+    let tree = files(&[("c/templates/a.yaml", printed)]);
+    let mut objects = Object::of_file(&tree, &path("c/templates/a.yaml"));
+    for object in &mut objects {
+        object.value = object.value.with_scalars(&mut |text| Some(Scalar::made(&text.text()))).unwrap();
+    }
+    let release = ChartRelease::new(&path("c/Chart.yaml"), Scalar::made("c"), Repository::Git(None));
+    Outcome { release, objects, has_chance: false, notes: Vec::new() }
+}
+
+/// Compares what came of a chart whose version moved.
+fn came(before: Outcome, after: Outcome) -> Vec<Difference> {
+    let mut replaced = Replaced::default();
+    replaced.add(&RepoPath::new("c/values.yaml").unwrap(), 3..11, "2026.8.2", "2026.9.1");
+    let mut compared = Compared::default();
+    compared.outcomes((&[before], &[after]), (&files(&[]), &files(&[])), &replaced, &|_| false);
+    compared.differences
+}
+
+#[test]
+fn what_a_chart_gives_for_one_release_alone_is_named_with_its_template() {
+    let moved = |version: &str, rest: &str| {
+        outcome(&format!("kind: A\nmetadata: {{name: a-{version}}}\nv: {version}\n{rest}"))
+    };
+    assert_eq!(came(moved("2026.8.2", ""), moved("2026.9.1", "")), []);
+    assert_eq!(came(moved("2026-8-2", ""), moved("2026-9-1", "")), [], "as names have it");
+    let service = "---\nkind: Service\nmetadata: {name: web}\n";
+    let found = came(moved("2026.8.2", service), moved("2026.9.1", ""));
+    let root = RepoPath::new("c/templates/a.yaml").unwrap();
+    assert_eq!(found, [Difference { root, object: "Service web".to_owned(), what: What::Gone }]);
+    let found = came(moved("2026.8.2", "replicas: 3\n"), moved("2026.9.1", "replicas: 1\n"));
+    assert!(
+        matches!(&found[..], [Difference { what: What::Field { field, .. }, .. }] if field == "replicas")
+    );
+    let by_chance = |name: &str, text: &str| {
+        let rest = format!("text: {text}\n---\nkind: Job\nmetadata: {{name: job-{name}}}\n");
+        Outcome { has_chance: true, ..moved("2026.8.2", &rest) }
+    };
+    assert_eq!(
+        came(by_chance("xq", "hG3t"), Outcome { has_chance: true, ..moved("2026.9.1", "text: pT5m\n") }),
+        []
+    );
+    let failed = || {
+        let (what, why) = ("c".to_owned(), "it is no release".to_owned());
+        let note = Note::new(&RepoPath::new("c/Chart.yaml").unwrap(), About::Fails { what, why });
+        Outcome { notes: vec![note], ..moved("2026.8.2", "") }
+    };
+    let found = came(moved("2026.8.2", ""), failed());
+    assert!(matches!(found[..], [Difference { what: What::Fails(_), .. }]), "{found:?}");
+    assert_eq!(came(failed(), moved("2026.9.1", service)), [], "nobody knows what there was");
+}
+
+#[test]
+fn what_helm_makes_of_a_whole_text_or_by_chance_is_no_difference() {
+    let pods = |digest: &str, chance: &str| {
+        outcome(&format!(
+            "kind: Deployment\nmetadata: {{name: a}}\nspec:\n  template:\n    metadata: {{annotations: {{rollme: {chance}}}}}\n    \
+             spec: {{volumes: [{{configMap: {{name: c-{digest}}}}}]}}\n---\nkind: ConfigMap\nmetadata: {{name: c-{digest}}}\n---\n\
+             kind: Secret\nmetadata: {{name: s}}\nstringData: {{password: {chance}}}\n"
+        ))
+    };
+    assert_eq!(came(pods("0f3c9d21", "xYzAb"), pods("9be02a77", "QwErT")), []);
+    assert_ne!(came(pods("red", "x"), pods("blue", "x")), [], "somebody chose that");
 }

@@ -6,6 +6,7 @@
 
 mod candidate;
 mod evaluations;
+mod outcome;
 mod package;
 mod plain;
 mod switches;
@@ -35,6 +36,7 @@ use trace::{Comparison, Printed};
 
 pub use crate::helm::Evaluate;
 pub use evaluations::Evaluations;
+pub use outcome::Outcome;
 pub use package::{Package, is_chart};
 
 /// Charts that are evaluated, each as often as it is deployed.
@@ -77,6 +79,8 @@ pub struct Rendered {
     pub off: Vec<Object>,
     /// Versions that nothing reads but what comes of it in other clusters.
     pub elsewhere: Vec<Scalar>,
+    /// Whether texts of it are others each time.
+    pub has_chance: bool,
     /// What was not followed.
     pub notes: Vec<Note>,
 }
@@ -135,6 +139,7 @@ impl<'c> Charts<'c> {
         files: &dyn Files,
     ) -> Rendered {
         let mut rendered = self.once(package, release, values, files);
+        rendered.has_chance = package.has_chance();
         let read: HashSet<(RepoPath, usize)> = {
             let scalars = rendered.objects.iter().flat_map(|object| object.value.scalars());
             scalars.flat_map(Scalar::origins).map(|at| (at.source.path.clone(), at.span.start)).collect()

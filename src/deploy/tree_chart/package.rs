@@ -122,6 +122,27 @@ impl Package {
         self.files.iter().any(|file| file.place.split('/').any(|folder| folder == "templates"))
     }
 
+    /// Tells whether a template has texts made by chance, or of the time: they are others each time.
+    pub fn has_chance(&self) -> bool {
+        const FUNCTIONS: [&str; 12] = [
+            "rand",
+            "uuidv4",
+            "now",
+            "ago",
+            "shuffle",
+            "genCA",
+            "genSignedCert",
+            "genSelfSignedCert",
+            "genPrivateKey",
+            "bcrypt",
+            "htpasswd",
+            "encryptAES",
+        ];
+        let is_one = |word: &str| FUNCTIONS.iter().any(|name| word.starts_with(name));
+        let ends = |c: char| !c.is_ascii_alphanumeric();
+        self.templates().any(|(_, source)| source.text.split(ends).any(is_one))
+    }
+
     /// Tells whether a template asks what its cluster is.
     pub fn asks_its_cluster(&self) -> bool {
         self.templates().any(|(_, source)| source.text.contains(".Capabilities"))

@@ -13,7 +13,7 @@ use crate::{
         About, ChartRelease, Files as _, Layer, Note, Object, Scalar, Value,
         chart::Repository,
         kinds,
-        tree_chart::{Evaluations, Rendered},
+        tree_chart::{Evaluations, Outcome, Rendered},
         umbrella,
     },
     linkerd::{self, CONTROL_PLANE, CRDS, MULTICLUSTER, VIZ},
@@ -37,6 +37,8 @@ pub(in crate::pins) struct Charted {
     notes: Vec<Note>,
     /// Objects that name a release, and those that have others deployed.
     pub made: Evaluations,
+    /// All that came of each chart, for whoever compares it with another tree's.
+    pub outcomes: Vec<Outcome>,
 }
 
 // === impl Charted ===
@@ -49,6 +51,7 @@ impl Charted {
         let leads = |object: &&Object| kinds::leads(&object.group(), &object.kind());
         let kept = rendered.objects.iter().filter(|object| leads(object) || names_release(object));
         self.made.keep(release, kept.cloned());
+        self.outcomes.push(Outcome::new(release, rendered));
         self.followed.extend(rendered.followed.iter().cloned());
         self.read.extend(rendered.read.iter().cloned());
         self.notes.extend(rendered.notes.iter().cloned());
@@ -72,6 +75,7 @@ impl Charted {
         self.read.extend(other.read);
         self.notes.extend(other.notes);
         self.made.append(other.made);
+        self.outcomes.extend(other.outcomes);
     }
 }
 

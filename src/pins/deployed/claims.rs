@@ -185,6 +185,7 @@ impl Claims {
         other.claims.iter_mut().for_each(|claim| claim.is_off = true);
         // What its charts came to is not what those who deploy them get.
         other.charts.made = Evaluations::default();
+        other.charts.outcomes.clear();
         self.append_written(Self { uses: Uses::default(), ..other });
     }
 
