@@ -96,7 +96,8 @@ pub fn compare(
     regenerated: &dyn Fn(&Object) -> bool,
 ) -> Compared {
     let mut compared = Compared::default();
-    let (Some(old), Some(new)) = (candidates(before, entries), candidates(after, entries)) else {
+    let found = |files: &dyn Files| candidates(files, entries, &BTreeSet::new());
+    let (Some(old), Some(new)) = (found(before), found(after)) else {
         let bound = |path: &RepoPath| (path.clone(), Bound::Roots(ROOTS));
         compared.beyond.extend(entries.first().map(bound));
         return compared;

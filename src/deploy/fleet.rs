@@ -3,18 +3,20 @@
 //! In: a document. Out: the chart with its values, and once more for each of `targetCustomizations` that says anything
 //! of its own. Known by what it holds: other files have that name too.
 
+mod bundle;
+mod git_repo;
+
 use std::collections::BTreeSet;
 
 use super::{
     chart::{self, ChartRelease, Layer, Repository, merged, packaged, registry_chart},
     cluster::{Cluster, Reference},
     files::Files,
-    go_yaml,
-    object::{Labels, labels_of},
-    read, selector,
+    go_yaml, read,
     value::{Scalar, Value},
 };
 use crate::repo::RepoPath;
+pub use bundle::{Bundle, Fleet};
 
 /// What a bundle says of the namespace that Fleet makes for it.
 #[derive(Clone, Copy, Debug)]
@@ -29,22 +31,6 @@ pub struct Namespaced<'d> {
 
 /// A value that begins with this is that label of the cluster (fleet `controller/target`, `processLabelValues`).
 const LABEL: &str = "global.fleet.clusterLabels.";
-
-/// What clusters are called that get the version of the bundle itself.
-const OTHERS: &str = "others";
-
-/// What Fleet deploys of a bundle to clusters that it tells apart.
-#[derive(Clone, Debug)]
-pub struct Bundle {
-    /// The file.
-    pub file: RepoPath,
-    /// The chart, as one or several customizations have it.
-    pub releases: Vec<ChartRelease>,
-    /// What the clusters are called, where some get a version of their own.
-    pub target: Option<String>,
-    /// The bundle's labels, and those by which the clusters are chosen.
-    pub labels: Labels,
-}
 
 /// Tells whether a file is called as bundles are.
 pub fn is_bundle(name: &str) -> bool {
@@ -76,29 +62,6 @@ fn chosen(target: &Value) -> Vec<(&'static str, String)> {
     let ways = ["clusterName", "clusterGroup", "clusterGroupSelector", "clusterSelector"];
     let said = |key| Some((key, go_yaml::document(target.get(key)?).text().into_owned()));
     ways.into_iter().filter_map(said).collect()
-}
-
-/// Reads a bundle for the clusters that get a version of their own, and for all others together.
-pub fn bundles(files: &dyn Files, path: &RepoPath, document: &Value) -> Vec<Bundle> {
-    let labels: Labels = document.get("labels").into_iter().flat_map(labels_of).collect();
-    let bundle = |releases, target| Bundle { file: path.clone(), releases, target, labels: labels.clone() };
-    let mut others = Vec::new();
-    let mut found = Vec::new();
-    for (release, target) in customized((files, &Cluster::default()), path, document) {
-        let Some(target) = target.filter(|target| target.path(&["helm", "version"]).is_some()) else {
-            others.push(release);
-            continue;
-        };
-        let mut names = ["name", "clusterName", "clusterGroup"].iter().filter_map(|key| target.text(&[key]));
-        let name = names.next().map_or_else(|| release.part.clone(), |name| name.into_owned());
-        let mut own = bundle(vec![release], Some(name));
-        own.labels.extend(target.get("clusterSelector").map(selector::asked).unwrap_or_default());
-        found.push(own);
-    }
-    // Without a version of anybody's own it is not told from what lies beside it.
-    let rest = (!found.is_empty()).then(|| OTHERS.to_owned());
-    found.extend((!others.is_empty()).then(|| bundle(others, rest)));
-    found
 }
 
 /// Returns the chart of a bundle, and once more for each target that says anything of its own of it.
@@ -410,33 +373,6 @@ mod tests {
         };
         let found: Vec<String> = namespaces(&documents[0]).iter().map(one).collect();
         assert_eq!(found, ["shop 1 true", "other 2 true"]);
-    }
-
-    #[test]
-    fn clusters_with_a_version_of_their_own_are_told_apart_from_the_others() {
-        let text = "labels: {team: mesh}\nhelm: {repo: https://helm.linkerd.io/edge, chart: linkerd-crds, version: 2026.8.2}\n\
-                    targetCustomizations:\n- clusterName: a\n  helm: {version: 2026.7.1}\n- name: b\n  helm: {values: {x: y}}\n- \
-                    clusterSelector:\n    matchLabels: {env: lab}\n    matchExpressions: [{key: tier, operator: In, values: [one]}, \
-                    {key: x, operator: NotIn, values: [y]}]\n  helm: {version: 2026.8.1}\n";
-        let tree = files(&[("fleet.yaml", text)]);
-        let path = RepoPath::new("fleet.yaml").unwrap();
-        let one = |bundle: &Bundle| {
-            let labels: Vec<String> =
-                bundle.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
-            format!(
-                "{} {} {}",
-                bundle.target.as_deref().unwrap_or_default(),
-                bundle.releases.len(),
-                labels.join(" ")
-            )
-        };
-        let of = |document: &Value| bundles(&tree, &path, document).iter().map(one).collect::<Vec<_>>();
-        let documents = tree.documents("fleet.yaml").unwrap();
-        let own =
-            ["a 1 team=mesh", "targetCustomizations[2] 1 env=lab team=mesh tier=one", "others 2 team=mesh"];
-        assert_eq!(of(&documents[0]), own);
-        let plain = files(&[("fleet.yaml", "helm: {repo: x, chart: linkerd-crds, version: 2026.8.2}\n")]);
-        assert_eq!(of(&plain.documents("fleet.yaml").unwrap()[0]), [" 1 "]);
     }
 
     #[test]

@@ -112,10 +112,11 @@ pub fn installations(
     is_plane: &dyn Fn(&str) -> bool,
 ) -> Installations {
     let of = vec![Vec::new(); marks.len()];
-    let Some(mut all) = candidates(files, entries) else { return too_many(entries, of) };
+    let paths: BTreeSet<&RepoPath> = marks.iter().map(|mark| &mark.path).collect();
+    let Some(mut all) = candidates(files, entries, &paths) else { return too_many(entries, of) };
     // What a tool makes of a file reaches clusters by that tool alone.
     all.retain(|top| !applied.iter().any(|applied| applied.brings(top)));
-    let marked: BTreeSet<&str> = marks.iter().map(|mark| mark.path.as_str()).collect();
+    let marked: BTreeSet<&str> = paths.iter().map(|path| path.as_str()).collect();
     let kustomizations = all.iter().filter_map(Top::kustomization).cloned().collect();
     let (mut tops, mut roots) = top::tops(files, all, &marked);
     for Applied { applies, reads } in applied {

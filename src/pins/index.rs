@@ -15,7 +15,7 @@ use super::{
     place::Place,
 };
 use crate::{
-    deploy::{Files, Repositories, cluster::nearest, flux, kinds, repositories},
+    deploy::{Files, Repositories, cluster::nearest, fleet, flux, kinds, repositories},
     repo::RepoPath,
     yaml::Node,
 };
@@ -37,6 +37,8 @@ pub(super) struct Index {
     pub revisions: BTreeMap<String, Vec<(RepoPath, Option<Revision>)>>,
     /// Files with objects that make others, wherever what they read may lie.
     pub makers: Vec<RepoPath>,
+    /// Files that are called as bundles of Fleet's are.
+    pub bundles: Vec<RepoPath>,
     /// Files with objects that ask for a chart, or tell the injector something.
     pub objects: Vec<RepoPath>,
     /// Files with objects that lead to others.
@@ -125,6 +127,7 @@ impl Index {
         }
         let objects = Object::all(place);
         let path = |is: bool| is.then(|| file.path.clone());
+        index.bundles.extend(path(fleet::is_bundle(name)));
         let is = |of: fn(&str, &str) -> bool| objects.iter().any(|object| of(object.group, object.kind));
         let speaks = || !objects.is_empty() && annotation::is_in(&file.text);
         index.objects.extend(path(is(kinds::asks) || speaks()));
@@ -152,6 +155,7 @@ impl Index {
             self.revisions.entry(name).or_default().extend(revisions);
         }
         self.makers.extend(other.makers);
+        self.bundles.extend(other.bundles);
         self.objects.extend(other.objects);
         self.leading.extend(other.leading);
         self.of_tree.extend(other.of_tree);
@@ -207,7 +211,9 @@ impl Index {
                 let all = self.revisions.entry(repositories::referred(kind, name)).or_default();
                 all.push((path, revision));
             }
-            ("fluxcd.controlplane.io", "ResourceSet" | "FluxInstance") => self.makers.push(path),
+            ("fluxcd.controlplane.io", "ResourceSet" | "FluxInstance") | ("fleet.cattle.io", "GitRepo") => {
+                self.makers.push(path);
+            }
             ("argoproj.io", "ApplicationSet") => {
                 self.makers.push(path);
                 self.roots.extend(spec.map(|s| argo_set_roots(name, at(), s)).unwrap_or_default());

@@ -41,20 +41,16 @@ pub(super) fn name(
         folder.is_some_and(|folder| around.contains(&*folder)) && !context.is_template(&release.path)
     };
     let rendering = || index.releases.iter().filter(renders).map(|release| &release.path);
+    // A bundle of Fleet's brings what lies in its folder, and may name a version of nothing but that.
+    let is_around = |path: &&RepoPath| path.folder().is_empty() || around.contains(path.folder());
+    let bundles = || index.bundles.iter().filter(is_around);
     let makers = || {
         let ours = ours.clone().map(|release| &release.path);
-        index.makers.iter().chain(ours).chain(asking()).chain(rendering())
+        index.makers.iter().chain(ours).chain(asking()).chain(rendering()).chain(bundles())
     };
-    let bundles = pins.iter().filter(|pin| pin.kind == PinKind::Fleet).map(|pin| &pin.path);
     let kustomizations = index.kustomizations.values().map(|kustomization| &kustomization.path);
-    let roots: HashSet<&RepoPath> = index
-        .roots
-        .iter()
-        .map(|root| &root.path)
-        .chain(makers())
-        .chain(kustomizations)
-        .chain(bundles)
-        .collect();
+    let roots: HashSet<&RepoPath> =
+        index.roots.iter().map(|root| &root.path).chain(makers()).chain(kustomizations).collect();
     let from = pins.iter().map(|pin| &pin.path).chain(makers()).cloned();
     let entries: Vec<RepoPath> =
         context.layout.outwards(from).into_iter().filter(|path| roots.contains(path)).collect();

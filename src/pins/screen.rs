@@ -104,6 +104,7 @@ struct Needles {
     century: Finder<'static>,
     flux: Finder<'static>,
     argo: Finder<'static>,
+    fleet: Finder<'static>,
 }
 
 /// Endings of files that hold no text, so that a large one needs no mention.
@@ -181,6 +182,7 @@ impl Needles {
             // `fluxcd.io`, and `fluxcd.controlplane.io` of the operator.
             flux: Finder::new("fluxcd."),
             argo: Finder::new("argoproj.io"),
+            fleet: Finder::new("fleet.cattle.io"),
         }
     }
 
@@ -283,7 +285,8 @@ impl Needles {
         let linkerd = named || self.upper.find(bytes).is_some() || in_utf16(bytes);
         let speaks = linkerd || marked || self.names_a_tag(bytes);
         let named = speaks || self.names_a_version(bytes);
-        let ties = named || self.flux.find(bytes).is_some() || self.argo.find(bytes).is_some();
+        let deployers = [&self.flux, &self.argo, &self.fleet];
+        let ties = named || deployers.iter().any(|deployer| deployer.find(bytes).is_some());
         let size = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
         Content { size, linkerd, speaks, named, ties, sealed: bytes.starts_with(b"\0GITCRYPT\0") }
     }

@@ -9,7 +9,11 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use super::{Mark, Role, reach::Lot, top::Away};
+use super::{
+    Mark, Role,
+    reach::Lot,
+    top::{Away, Seated},
+};
 use crate::{deploy::object::Labels, repo::common_folder};
 
 /// Of more clusters side by side, what nobody reads is said to serve none.
@@ -57,7 +61,8 @@ pub(super) fn groups(lots: &[Lot], marks: &[Mark]) -> Vec<Group> {
         let folder = home(lots.iter().flat_map(|lot| &lot.files).map(|f| f.folder()));
         if !lots.iter().any(|lot| has_plane(lot, marks)) {
             // Whose control plane comes in another way suits that which it lies beside.
-            if matches!(away, Away::Run { .. } | Away::Any(_)) {
+            let is_chosen = lots.iter().all(|lot| lot.seated == Seated::Chosen);
+            if is_chosen || matches!(away, Away::Run { .. } | Away::Any(_)) {
                 folders.entry(place(folder)).or_default().others.extend(lots.into_iter().cloned());
             }
             continue;
@@ -130,8 +135,8 @@ impl Folder {
         // Beside clusters elsewhere there is the one in which all of this is kept: what names no other is that one's.
         let elsewhere = |closed: &usize| groups.get(*closed).is_some_and(Group::is_elsewhere);
         let is_own = self.planes.len() == 1 && self.closed.iter().all(elsewhere);
-        let (own, others): (Vec<Lot>, Vec<Lot>) =
-            self.others.into_iter().partition(|lot| is_own && lot.seated && lot.away.is_none());
+        let is_hubs = |lot: &Lot| is_own && lot.seated == Seated::ThatOfItself && lot.away.is_none();
+        let (own, others): (Vec<Lot>, Vec<Lot>) = self.others.into_iter().partition(is_hubs);
         let mut own: Vec<Lot> = self.planes.into_iter().map(|plane| merged(plane, own.clone())).collect();
         let shared = shared(&others, marks);
         if self.closed.len() + own.len() <= BESIDE {
@@ -156,7 +161,8 @@ impl Folder {
 /// goes to any cluster.
 fn shared(others: &[Lot], marks: &[Mark]) -> Vec<usize> {
     let suits = |lot: &Lot, mark: usize| {
-        matches!(lot.away, Some(Away::Any(_))) || marks.get(mark).is_some_and(|m| m.role != Role::Other)
+        let is_for_all = lot.seated == Seated::All || matches!(lot.away, Some(Away::Any(_)));
+        is_for_all || marks.get(mark).is_some_and(|m| m.role != Role::Other)
     };
     others.iter().flat_map(|lot| lot.marks.iter().copied().filter(move |mark| suits(lot, *mark))).collect()
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use super::{
     BUILDS, Mark, Role,
     places::Places,
-    top::{self, Away, Id, Made, Top},
+    top::{self, Away, Id, Made, Seated, Top},
 };
 use crate::{
     deploy::{
@@ -46,8 +46,8 @@ pub(super) struct Lot {
     pub plane: bool,
     /// The labels of what leads to a control plane.
     pub labels: Labels,
-    /// Whether an object brings it, which is in a cluster itself; of other files nobody knows the cluster.
-    pub seated: bool,
+    /// In which cluster it is where it names none.
+    pub seated: Seated,
 }
 
 /// What a root reads of one cluster's.
@@ -134,7 +134,7 @@ pub(super) fn lots(
             let folder = top.folder();
             let files = BTreeSet::from([top.file().clone()]);
             let (plane, labels) = (reach.plane, reach.labels.clone());
-            let seated = matches!(top, Top::Object(_));
+            let seated = top.seated();
             found.push((Lot { away, files, folder, marks: BTreeSet::new(), plane, labels, seated }, reach));
         }
     }
@@ -210,7 +210,8 @@ fn unapplied(
         for (away, reach) in walk.reaches {
             let (files, folder) = (BTreeSet::from([object.file.clone()]), None);
             let (plane, labels) = (reach.plane, reach.labels.clone());
-            let lot = Lot { away, files, folder, marks: BTreeSet::new(), plane, labels, seated: true };
+            let (marks, seated) = (BTreeSet::new(), Seated::ThatOfItself);
+            let lot = Lot { away, files, folder, marks, plane, labels, seated };
             found.push((lot, reach));
         }
     }

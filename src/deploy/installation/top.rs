@@ -79,6 +79,20 @@ pub(in crate::deploy) enum Away {
     },
 }
 
+/// In which cluster that is which a root brings, where it names none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Seated {
+    /// Nobody knows: a file is in none.
+    #[default]
+    Unsaid,
+    /// In that of the object that brings it.
+    ThatOfItself,
+    /// In those that Fleet chooses for it.
+    Chosen,
+    /// In all that Fleet tells apart.
+    All,
+}
+
 /// What an object is known by.
 pub(super) type Id = (RepoPath, String, String, String);
 
@@ -124,6 +138,16 @@ impl Top {
         }
     }
 
+    /// Says in which cluster that is which it brings, where it names none.
+    pub(super) fn seated(&self) -> Seated {
+        match self {
+            Self::Object(_) => Seated::ThatOfItself,
+            Self::Bundle(bundle) if bundle.is_for_all => Seated::All,
+            Self::Bundle(_) => Seated::Chosen,
+            Self::Overlay(_) | Self::Apply(_) => Seated::Unsaid,
+        }
+    }
+
     /// Returns the folder that it deploys, where it names one.
     pub fn folder(&self) -> Option<String> {
         match self {
@@ -141,11 +165,7 @@ impl Top {
         match self {
             Self::Object(object) => made(object, cluster, files).unwrap_or_default(),
             Self::Overlay(path) => of_build(kustomize::build(files, path.folder()), None),
-            Self::Bundle(bundle) => {
-                let fleet::Bundle { releases, target, .. } = &**bundle;
-                let away = target.clone().map(Away::Named);
-                Made { charts: releases.clone(), away, ..Made::default() }
-            }
+            Self::Bundle(bundle) => of_bundle(bundle, files),
             Self::Apply(apply) => {
                 let Apply { charts, objects, .. } = &**apply;
                 let run = |cluster| Away::Run { folder: apply.file.folder().to_owned(), cluster };
@@ -184,6 +204,27 @@ fn of_build(build: Build, away: Option<Away>) -> Made {
     Made { objects, ignored, charts, guards, notes, away }
 }
 
+/// Fleet applies the manifests of a folder as they are, where there is no kustomization of them (fleet
+/// `internal/helmdeployer/render`).
+fn of_bundle(bundle: &fleet::Bundle, files: &dyn Files) -> Made {
+    let fleet::Bundle { releases, namespaces, manifests, target, .. } = bundle.clone();
+    let away = target.map(Away::Named);
+    let mut all = Made { charts: releases, objects: namespaces, away, ..Made::default() };
+    for (folder, manifests) in &manifests {
+        if kustomize::file(files, folder).is_some() {
+            let Made { objects, charts, guards, notes, .. } = of_build(kustomize::build(files, folder), None);
+            all.objects.extend(objects);
+            all.charts.extend(charts);
+            all.guards.extend(guards);
+            all.notes.extend(notes);
+        } else {
+            let plain = manifests.iter().filter(|path| !is_kustomization(path.name()));
+            all.objects.extend(plain.flat_map(|path| Object::of_file(files, path)));
+        }
+    }
+    all
+}
+
 /// Names the destination of an Application; the cluster of Argo CD itself has no name here. What the tree does not name
 /// is known by the labels by which it is chosen, or by the object that asks for it.
 fn destination(application: &Object) -> Option<Away> {
@@ -201,9 +242,15 @@ fn destination(application: &Object) -> Option<Away> {
     (!argo::OWN_CLUSTER.contains(&text.trim_end_matches('/'))).then(|| Away::Named(text.into_owned()))
 }
 
-/// Finds the roots in files, in the order of the files; `None` where there are too many to look at.
-pub(in crate::deploy) fn candidates(files: &dyn Files, entries: &[RepoPath]) -> Option<Vec<Top>> {
+/// Finds the roots in files, in the order of the files; `None` where there are too many to look at. What a folder is deployed
+/// for is looked for in `marked` files too.
+pub(in crate::deploy) fn candidates(
+    files: &dyn Files,
+    entries: &[RepoPath],
+    marked: &BTreeSet<&RepoPath>,
+) -> Option<Vec<Top>> {
     let mut all: Vec<Top> = Vec::new();
+    let mut fleet = fleet::Fleet::default();
     for path in entries.iter().collect::<BTreeSet<_>>() {
         if is_kustomization(path.name()) {
             all.push(Top::Overlay(path.clone()));
@@ -211,13 +258,20 @@ pub(in crate::deploy) fn candidates(files: &dyn Files, entries: &[RepoPath]) -> 
             && let Ok(documents) = files.documents(path.as_str())
         {
             let objects = documents.iter().flat_map(|document| Object::all(document, path));
-            all.extend(objects.filter(is_root).map(|object| Top::Object(Box::new(object))));
-            let bundles = documents.iter().flat_map(|document| fleet::bundles(files, path, document));
-            all.extend(bundles.map(|bundle| Top::Bundle(Box::new(bundle))));
+            let objects: Vec<Object> = objects.collect();
+            fleet.take(files, path, &documents, &objects);
+            all.extend(objects.into_iter().filter(is_root).map(|object| Top::Object(Box::new(object))));
         }
         if all.len() > ROOTS {
             return None;
         }
+    }
+    let is_manifest = |path: &&RepoPath| MANIFESTS.iter().any(|end| path.as_str().ends_with(end));
+    let manifests: BTreeSet<&RepoPath> = entries.iter().chain(marked.iter().copied()).collect();
+    let bundles = fleet.bundles(files, manifests.into_iter().filter(is_manifest));
+    all.extend(bundles.into_iter().map(|bundle| Top::Bundle(Box::new(bundle))));
+    if all.len() > ROOTS {
+        return None;
     }
     all.extend(applies(files, entries).into_iter().map(|apply| Top::Apply(Box::new(apply))));
     Some(all)

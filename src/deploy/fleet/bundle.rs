@@ -1,0 +1,326 @@
+//! Rancher Fleet: which clusters get what of a bundle.
+//!
+//! In: each `fleet.yaml` and each GitRepo of a tree. Out: every bundle, once for each of the clusters that the tree tells
+//! apart: those that its GitRepo names, and those that get a version of their own.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    chosen, customizations, customized,
+    git_repo::{self, Clusters, GitRepo},
+    is_bundle, is_fleet,
+};
+use crate::{
+    deploy::{
+        chart::ChartRelease,
+        cluster::Cluster,
+        files::Files,
+        object::{Labels, Object, labels_of},
+        selector,
+        value::Value,
+    },
+    repo::RepoPath,
+};
+
+/// What clusters are called that get the version of the bundle itself.
+const OTHERS: &str = "others";
+
+/// What Fleet deploys of a bundle to clusters that it tells apart.
+#[derive(Clone, Debug)]
+pub struct Bundle {
+    /// The file.
+    pub file: RepoPath,
+    /// The chart, as one or several customizations have it.
+    pub releases: Vec<ChartRelease>,
+    /// What is said of its namespaces.
+    pub namespaces: Vec<Object>,
+    /// Its manifests, by the folder in which a kustomization stands for them.
+    pub manifests: BTreeMap<String, Vec<RepoPath>>,
+    /// What the clusters are called, where they are told apart.
+    pub target: Option<String>,
+    /// Whether it goes to all clusters that are told apart.
+    pub is_for_all: bool,
+    /// The bundle's labels, and those by which the clusters are chosen.
+    pub labels: Labels,
+}
+
+/// What the files of a tree say to Fleet.
+#[derive(Default)]
+pub struct Fleet {
+    repos: Vec<GitRepo>,
+    /// The documents that are a `fleet.yaml`, by their files.
+    told: Vec<(RepoPath, Value)>,
+}
+
+/// A `fleet.yaml` as one bundle.
+struct Told<'t> {
+    path: &'t RepoPath,
+    document: &'t Value,
+    /// The clusters that it goes to, where they are known.
+    clusters: Vec<Clusters>,
+    manifests: BTreeMap<String, Vec<RepoPath>>,
+}
+
+// === impl Fleet ===
+
+impl Fleet {
+    /// Takes what a file says: its documents, and the objects in them.
+    pub fn take(&mut self, files: &dyn Files, path: &RepoPath, documents: &[Value], objects: &[Object]) {
+        self.repos.extend(objects.iter().filter_map(|object| GitRepo::of(files, object)));
+        let is_told = |document: &&Value| {
+            is_fleet(document) && (is_bundle(path.name()) || document.get("helm").is_some())
+        };
+        let told = documents.iter().filter(is_told).map(|document| (path.clone(), document.clone()));
+        self.told.extend(told);
+    }
+
+    /// Returns the bundles; `manifests` are the files that may be in one without a word of it.
+    pub fn bundles<'m>(
+        &self,
+        files: &dyn Files,
+        manifests: impl IntoIterator<Item = &'m RepoPath>,
+    ) -> Vec<Bundle> {
+        let mut of_bundles: BTreeMap<String, Vec<RepoPath>> = BTreeMap::new();
+        let mut loose: Vec<&RepoPath> = Vec::new();
+        for path in manifests.into_iter().filter(|path| !self.repos.is_empty() && !is_bundle(path.name())) {
+            match folder_of_bundle(files, path) {
+                Some(folder) => of_bundles.entry(folder.to_owned()).or_default().push(path.clone()),
+                None => loose.push(path),
+            }
+        }
+        let (mut found, mut open): (Vec<Bundle>, Vec<Bundle>) = (Vec::new(), Vec::new());
+        for (path, document) in &self.told {
+            let clusters = self.clusters(path, document);
+            // Of a kustomization in another folder that one says what it takes in.
+            let is_own = !clusters.is_empty() && document.get("kustomize").is_none();
+            let own = of_bundles.get(path.folder()).filter(|_| is_own).cloned();
+            let manifests = own.map(|own| (path.folder().to_owned(), own)).into_iter().collect();
+            let to = if clusters.is_empty() { &mut open } else { &mut found };
+            to.extend(Told { path, document, clusters, manifests }.bundles(files, &self.repos));
+        }
+        // Where bundles tell clusters apart, one that names none is for all of them.
+        let is_apart = |bundle: &Bundle| bundle.target.as_deref() == Some(OTHERS);
+        if found.iter().chain(&open).any(is_apart) {
+            open.iter_mut().for_each(|bundle| bundle.is_for_all = bundle.target.is_none());
+        }
+        found.extend(open);
+        found.extend(self.repos.iter().flat_map(|repo| without_words(repo, &loose)));
+        found
+    }
+
+    /// Returns the clusters that a bundle goes to: those of the GitRepos around it, or its own in their place.
+    fn clusters(&self, path: &RepoPath, document: &Value) -> Vec<Clusters> {
+        if document.get("overrideTargets").is_some() {
+            return git_repo::clusters(document.list_at("overrideTargets"));
+        }
+        let around = self.repos.iter().filter(|repo| repo.around(path.folder()).is_some());
+        let mut found: Vec<Clusters> = Vec::new();
+        for clusters in around.flat_map(|repo| &repo.clusters) {
+            if !found.contains(clusters) {
+                found.push(clusters.clone());
+            }
+        }
+        found
+    }
+}
+
+/// Returns the folder of the nearest `fleet.yaml` around a file.
+fn folder_of_bundle<'p>(files: &dyn Files, path: &'p RepoPath) -> Option<&'p str> {
+    let folder = path.folder();
+    let above = folder.match_indices('/').rev().filter_map(|(at, _)| folder.get(..at));
+    let mut around = [folder].into_iter().chain(above).chain([""]);
+    around.find(|folder| {
+        let file = |name: &str| RepoPath::resolve(folder, name).is_some_and(|path| files.has(path.as_str()));
+        file("fleet.yaml") || file("fleet.yml")
+    })
+}
+
+/// Makes the bundles of a GitRepo's folders in which nothing is said to Fleet.
+fn without_words(repo: &GitRepo, loose: &[&RepoPath]) -> Vec<Bundle> {
+    let mut manifests: BTreeMap<String, Vec<RepoPath>> = BTreeMap::new();
+    for path in loose {
+        let folder = repo.around(path.folder());
+        folder
+            .into_iter()
+            .for_each(|folder| manifests.entry(folder.to_owned()).or_default().push((*path).clone()));
+    }
+    if manifests.is_empty() {
+        return Vec::new();
+    }
+    let bundle = |clusters: &Clusters| Bundle {
+        file: repo.file.clone(),
+        releases: Vec::new(),
+        namespaces: Vec::new(),
+        manifests: manifests.clone(),
+        target: clusters.name.clone(),
+        is_for_all: clusters.name.is_none(),
+        labels: clusters.labels.clone(),
+    };
+    repo.clusters.iter().map(bundle).collect()
+}
+
+// === impl Told ===
+
+impl Told<'_> {
+    /// Returns it for the clusters that get a version of their own, and for the others.
+    fn bundles(&self, files: &dyn Files, repos: &[GitRepo]) -> Vec<Bundle> {
+        let (mut found, mut rest, mut own) = (Vec::new(), Vec::new(), BTreeSet::new());
+        for (release, target) in customized((files, &Cluster::default()), self.path, self.document) {
+            let Some(target) = target.filter(|target| is_versioned(target)) else {
+                rest.push((release, target));
+                continue;
+            };
+            let mut names =
+                ["name", "clusterName", "clusterGroup"].iter().filter_map(|key| target.text(&[key]));
+            let name = self.called(repos, &chosen(target)).or_else(|| names.next().map(|n| n.into_owned()));
+            let name = name.unwrap_or_else(|| release.part.clone());
+            let labels = target.get("clusterSelector").map(selector::asked).unwrap_or_default();
+            let annotated = target.get("namespaceAnnotations").map_or(self.document, |_| target);
+            own.insert(chosen(target));
+            let namespaces = self.namespace(annotated).into_iter().collect();
+            found.push(self.bundle(vec![release], namespaces, Some(name), &labels));
+        }
+        let rest_of = |is_its: &dyn Fn(&Value) -> bool| {
+            let releases = rest.iter().filter(|(_, target)| target.is_none_or(is_its));
+            let releases: Vec<ChartRelease> = releases.map(|(release, _)| release.clone()).collect();
+            let targets = customizations(self.document).map(|(_, target)| target);
+            let targets = targets.filter(|target| !is_versioned(target) && is_its(target));
+            let said = [self.document].into_iter().chain(targets);
+            (releases, said.filter_map(|said| self.namespace(said)).collect::<Vec<_>>())
+        };
+        let is_known = |of: &Vec<(&'static str, String)>| self.clusters.iter().any(|c| c.chosen == *of);
+        let is_told = self.clusters.iter().all(|clusters| clusters.name.is_some());
+        // A version for clusters that the GitRepo chooses in another way may be for any of its own.
+        if self.clusters.is_empty() || !is_told || !own.iter().all(is_known) {
+            let (releases, namespaces) = rest_of(&|_| true);
+            let target = (!own.is_empty()).then(|| OTHERS.to_owned());
+            let bundle = self.bundle(releases, namespaces, target, &Labels::new());
+            found.push(Bundle { is_for_all: !is_told, ..bundle });
+        } else {
+            for clusters in self.clusters.iter().filter(|clusters| !own.contains(&clusters.chosen)) {
+                // What is said for others of them is none of theirs.
+                let of = |target: &Value| Some(chosen(target)).filter(is_known);
+                let is_its = |target: &Value| of(target).is_none_or(|of| of == clusters.chosen);
+                let (releases, namespaces) = rest_of(&is_its);
+                found.push(self.bundle(releases, namespaces, clusters.name.clone(), &clusters.labels));
+            }
+        }
+        found.retain(|b| !b.releases.is_empty() || !b.namespaces.is_empty() || !b.manifests.is_empty());
+        found
+    }
+
+    /// Returns what clusters that are chosen in some ways are called by a GitRepo.
+    fn called(&self, repos: &[GitRepo], ways: &[(&'static str, String)]) -> Option<String> {
+        let all = self.clusters.iter().chain(repos.iter().flat_map(|repo| &repo.clusters));
+        let mut same = all.filter(|clusters| !ways.is_empty() && clusters.chosen == ways);
+        same.find_map(|clusters| clusters.name.clone())
+    }
+
+    fn bundle(
+        &self,
+        releases: Vec<ChartRelease>,
+        namespaces: Vec<Object>,
+        target: Option<String>,
+        chosen_by: &Labels,
+    ) -> Bundle {
+        let own = self.document.get("labels").into_iter().flat_map(labels_of);
+        Bundle {
+            file: self.path.clone(),
+            releases,
+            namespaces,
+            manifests: self.manifests.clone(),
+            target,
+            is_for_all: false,
+            labels: own.chain(chosen_by.iter().cloned()).collect(),
+        }
+    }
+
+    /// Makes the namespace of what is said of it.
+    fn namespace(&self, said: &Value) -> Option<Object> {
+        let annotations = said.get("namespaceAnnotations")?.clone();
+        let metadata = Value::map([("annotations", annotations)]);
+        let value = Value::map([("kind", Value::made("Namespace")), ("metadata", metadata)]);
+        Some(Object::new(value, self.path.clone(), None))
+    }
+}
+
+/// Tells whether a target has a version of its own.
+fn is_versioned(target: &Value) -> bool {
+    target.path(&["helm", "version"]).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::deploy::testing::files;
+
+    /// Shows the bundles of a tree: their clusters, and how much they have.
+    fn shown(tree: &[(&str, &str)]) -> Vec<String> {
+        let files = files(tree);
+        let paths: Vec<RepoPath> = tree.iter().map(|(path, _)| RepoPath::new(*path).unwrap()).collect();
+        let mut fleet = Fleet::default();
+        for path in &paths {
+            let documents = files.documents(path.as_str()).unwrap();
+            fleet.take(&files, path, &documents, &Object::of_file(&files, path));
+        }
+        let one = |bundle: &Bundle| {
+            let labels = bundle.labels.iter().map(|(key, value)| format!(" {key}={value}"));
+            let target = bundle.target.as_deref().unwrap_or(if bundle.is_for_all { "all" } else { "" });
+            let manifests = bundle.manifests.values().map(Vec::len).sum::<usize>();
+            let (releases, namespaces) = (bundle.releases.len(), bundle.namespaces.len());
+            let counts = format!("{releases} {namespaces} {manifests}");
+            format!("{} {target} {counts}{}", bundle.file, labels.collect::<String>())
+        };
+        fleet.bundles(&files, &paths).iter().map(one).collect()
+    }
+
+    #[test]
+    fn clusters_with_a_version_of_their_own_are_told_apart_from_the_others() {
+        let text = "labels: {team: mesh}\nhelm: {repo: https://helm.linkerd.io/edge, chart: linkerd-crds, version: 2026.8.2}\n\
+                    targetCustomizations:\n- clusterName: a\n  helm: {version: 2026.7.1}\n- name: b\n  helm: {values: {x: y}}\n- \
+                    clusterSelector:\n    matchLabels: {env: lab}\n    matchExpressions: [{key: tier, operator: In, values: [one]}, \
+                    {key: x, operator: NotIn, values: [y]}]\n  helm: {version: 2026.8.1}\n";
+        let own = [
+            "fleet.yaml a 1 0 0 team=mesh",
+            "fleet.yaml targetCustomizations[2] 1 0 0 env=lab team=mesh tier=one",
+            "fleet.yaml others 2 0 0 team=mesh",
+        ];
+        assert_eq!(shown(&[("fleet.yaml", text)]), own);
+        let plain = "helm: {repo: x, chart: linkerd-crds, version: 2026.8.2}\n";
+        assert_eq!(shown(&[("fleet.yaml", plain)]), ["fleet.yaml  1 0 0"]);
+        let annotated = "namespaceAnnotations: {a: b}\ntargetCustomizations: [{clusterName: a, namespaceAnnotations: {a: c}}]\n";
+        let beside = shown(&[("a/fleet.yaml", text), ("b/fleet.yaml", annotated)]);
+        assert_eq!(beside.last().map(String::as_str), Some("b/fleet.yaml all 0 2 0"));
+    }
+
+    #[test]
+    fn a_bundle_goes_to_the_clusters_of_the_gitrepos_around_it() {
+        let repo = "apiVersion: fleet.cattle.io/v1alpha1\nkind: GitRepo\nmetadata: {name: a}\nspec:\n  paths: [mesh, apps]\n  targets: \
+                    [{name: x, clusterName: west}, {name: y, clusterName: east}]\n";
+        let mesh = "helm: {repo: x, chart: y, version: 2026.8.2}\ntargetCustomizations:\n- {name: slow, clusterName: west, helm: \
+                    {version: 2026.6.3}}\n";
+        let own = "helm: {repo: x, chart: y}\noverrideTargets: [{clusterName: lab}]\n";
+        let manifest = "kind: Namespace\nmetadata: {name: a}\n";
+        let tree = [
+            ("apps/a/ns.yaml", manifest),
+            ("apps/lab/fleet.yaml", own),
+            ("apps/lab/ns.yaml", manifest),
+            ("mesh/fleet.yaml", mesh),
+            ("other/fleet.yaml", own.get(..26).unwrap_or_default()),
+            ("repo.yaml", repo),
+        ];
+        let expected = [
+            "apps/lab/fleet.yaml lab 1 0 1",
+            "mesh/fleet.yaml west 1 0 0",
+            "mesh/fleet.yaml east 1 0 0",
+            "other/fleet.yaml  1 0 0",
+            "repo.yaml west 0 0 1",
+            "repo.yaml east 0 0 1",
+        ];
+        assert_eq!(shown(&tree), expected);
+        // Whom a selector means is not known: a version for them may be for any.
+        let chosen = mesh.replace("clusterName: west", "clusterSelector: {matchLabels: {env: prod}}");
+        let tree = [("mesh/fleet.yaml", chosen.as_str()), ("repo.yaml", repo)];
+        assert_eq!(shown(&tree), ["mesh/fleet.yaml slow 1 0 0 env=prod", "mesh/fleet.yaml others 1 0 0"]);
+    }
+}
