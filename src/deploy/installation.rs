@@ -22,6 +22,9 @@ use super::{
     value::Scalar,
 };
 use crate::repo::RepoPath;
+use group::Group;
+use reach::Lot;
+use top::Away;
 
 pub(super) use top::{Made, Top, candidates, made as built};
 
@@ -128,8 +131,9 @@ pub fn installations(
     let Some(lots) = reach::lots((files, made), (&tops, entries), kustomizations, marks, is_plane) else {
         return too_many(entries, of);
     };
-    let groups = group::groups(&lots, marks);
+    let mut groups = group::groups(&lots, marks);
     let named = name::named(&groups);
+    take_destinations(&mut groups, &named, &lots);
     let mut order: Vec<usize> = (0..groups.len()).collect();
     order.sort_by(|a, b| named[*a].cmp(&named[*b]));
     let mut of: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); marks.len()];
@@ -146,6 +150,19 @@ pub fn installations(
         of: of.into_iter().map(|all| all.into_iter().collect()).collect(),
         roots,
         notes: Vec::new(),
+    }
+}
+
+/// Puts what goes to a destination without a control plane of its own to the installation that is called as that is: another
+/// deployer brings it.
+fn take_destinations(groups: &mut [Group], named: &[String], lots: &[Lot]) {
+    let elsewhere = |lot: &Lot| groups.iter().flat_map(|group| &group.lots).all(|own| own.away != lot.away);
+    let left: Vec<&Lot> = lots.iter().filter(|lot| elsewhere(lot)).collect();
+    for lot in left {
+        let Some(Away::Named(destination)) = &lot.away else { continue };
+        let called = name::of_destination(destination);
+        let same = groups.iter_mut().zip(named).filter(|(_, name)| Some(*name) == called.as_ref());
+        same.for_each(|(group, _)| group.marks.extend(&lot.marks));
     }
 }
 

@@ -88,7 +88,7 @@ fn words(group: &Group, alone: &BTreeMap<String, usize>) -> Vec<String> {
     let folder = folder(group);
     let mut found: Vec<String> = Vec::new();
     if let Some(destination) = group.lots.iter().find_map(|lot| lot.away.as_ref()) {
-        found.extend(word(host(destination.name())));
+        found.extend(of_destination(destination.name()));
     } else if alone.get(&folder).is_some_and(|groups| *groups > 1) {
         // Of several in one folder the file, or what it deploys, tells them apart.
         let lot = group.lots.first();
@@ -109,6 +109,11 @@ fn words(group: &Group, alone: &BTreeMap<String, usize>) -> Vec<String> {
 
 fn folder(group: &Group) -> String {
     home(group.lots.iter().flat_map(|lot| &lot.files).map(|file| file.folder()))
+}
+
+/// Names what goes to a destination.
+pub(super) fn of_destination(destination: &str) -> Option<String> {
+    word(host(destination))
 }
 
 /// The host of an address, without its port; a name as it is.
