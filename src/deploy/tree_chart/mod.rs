@@ -20,7 +20,7 @@ use std::{
 };
 
 use super::{
-    chart::{ChartRelease, Layer, layered},
+    chart::{ChartRelease, Layer, layered, merged},
     files::Files,
     go_yaml,
     note::{About, Bound, Note},
@@ -127,44 +127,61 @@ impl<'c> Charts<'c> {
             let about = About::Bound(Bound::Objects(EVALUATIONS));
             return Some(Rendered { notes: vec![Note::new(&inside, about)], ..Rendered::default() });
         }
-        Some(self.rendered(&package, release, &values, files))
+        let outside = layers.iter().rposition(|layer| matches!(layer, Layer::Outside { target: None, .. }));
+        let over_it = outside.and_then(|at| layers.get(at + 1..)).map(|over| layered(over).value);
+        Some(self.rendered(&package, release, (&values, over_it.as_ref()), files))
     }
 
-    /// Renders it, and once more with what is switched off around versions that nothing reads.
+    /// Renders it, and once more with what is switched off around versions that nothing reads. Where values are laid over it
+    /// from outside, `over_it` is what lies over these: whatever else is switched off may be on.
     fn rendered(
         &self,
         package: &Package,
         release: &ChartRelease,
-        values: &Value,
+        (values, over_it): (&Value, Option<&Value>),
         files: &dyn Files,
     ) -> Rendered {
         let mut rendered = self.once(package, release, values, files);
         rendered.has_chance = package.has_chance();
-        let read: HashSet<(RepoPath, usize)> = {
-            let scalars = rendered.objects.iter().flat_map(|object| object.value.scalars());
-            scalars.flat_map(Scalar::origins).map(|at| (at.source.path.clone(), at.span.start)).collect()
-        };
-        let is_read = |at: &Origin| read.contains(&(at.source.path.clone(), at.span.start));
-        let is_unread = |text: &Scalar| is_release(&text.text()) && !text.origins().any(is_read);
         let whole = switches::whole(package, values, files);
-        if let Some(on) = switches::on(values, &whole, &is_unread) {
-            let called = |object: &Object| {
-                let text = |scalar: Option<&Scalar>| scalar.map(|scalar| scalar.text().into_owned());
-                (object.kind().into_owned(), text(object.namespace()), text(object.name()))
-            };
-            let known: HashSet<_> = rendered.objects.iter().map(called).collect();
-            let is_new = |object: &Object| {
-                !known.contains(&called(object)) || object.value.scalars().into_iter().any(is_unread)
-            };
-            rendered.off = self.once(package, release, &on, files).objects;
-            rendered.off.retain(is_new);
+        if let Some(over_it) = over_it {
+            let on = switches::on(values, &whole, &unread(&rendered.objects)).map(|on| merged(&on, over_it));
+            let more = self.more(package, release, on, &rendered.objects, files);
+            rendered.objects.extend(more);
         }
-        if whole.scalars().into_iter().any(is_unread) {
+        let is_unread = unread(&rendered.objects);
+        let on = switches::on(values, &whole, &is_unread);
+        rendered.off = self.more(package, release, on, &rendered.objects, files);
+        if whole.scalars().into_iter().any(&is_unread) {
             let objects = self.elsewhere(package, release, values, files);
             let texts = objects.iter().flat_map(|object| object.value.scalars());
             rendered.elsewhere = texts.filter(|text| is_unread(text)).cloned().collect();
         }
         rendered
+    }
+
+    /// Returns what comes of other values that is not there yet, or reads versions that nothing there reads.
+    fn more(
+        &self,
+        package: &Package,
+        release: &ChartRelease,
+        on: Option<Value>,
+        there: &[Object],
+        files: &dyn Files,
+    ) -> Vec<Object> {
+        let Some(on) = on else { return Vec::new() };
+        let called = |object: &Object| {
+            let text = |scalar: Option<&Scalar>| scalar.map(|scalar| scalar.text().into_owned());
+            (object.kind().into_owned(), text(object.namespace()), text(object.name()))
+        };
+        let known: HashSet<_> = there.iter().map(called).collect();
+        let is_unread = unread(there);
+        let is_new = |object: &Object| {
+            !known.contains(&called(object)) || object.value.scalars().into_iter().any(&is_unread)
+        };
+        let mut more = self.once(package, release, &on, files).objects;
+        more.retain(is_new);
+        more
     }
 
     /// Returns what comes of it in clusters that it asks whether they are another one: with another Kubernetes, and with the APIs
@@ -331,6 +348,15 @@ impl Probe<'_> {
         }?;
         Ok(trace::printed(&text, self.files, self.package, notes))
     }
+}
+
+/// Returns what tells whether a text is a version that none of some objects reads.
+fn unread(objects: &[Object]) -> impl Fn(&Scalar) -> bool + use<> {
+    let scalars = objects.iter().flat_map(|object| object.value.scalars());
+    let places = scalars.flat_map(Scalar::origins).map(|at| (at.source.path.clone(), at.span.start));
+    let read: HashSet<(RepoPath, usize)> = places.collect();
+    let is_read = move |at: &Origin| read.contains(&(at.source.path.clone(), at.span.start));
+    move |text: &Scalar| is_release(&text.text()) && !text.origins().any(&is_read)
 }
 
 /// Tells whether a text may be a release of Linkerd's.
