@@ -57,7 +57,7 @@ pub(in crate::pins) fn class(path: &RepoPath) -> Class {
         "tpl" | "gotmpl" | "tmpl" => Class::Foreign(SkipReason::HelmTemplate),
         "jsonnet" | "libsonnet" | "cue" | "k" | "dhall" | "star" | "j2" | "json5" | "toml" | "ytt"
         | "nix" | "ts" | "pkl" | "bicep" => Class::Foreign(SkipReason::UnknownShape),
-        "md" | "markdown" | "txt" | "rst" | "adoc" | "html" => Class::Prose,
+        "md" | "mdx" | "markdown" | "txt" | "rst" | "adoc" | "html" => Class::Prose,
         "mk" | "sh" | "bash" | "zsh" | "ps1" | "py" | "rb" | "pl" | "env" | "go" | "js" | "just"
         | "groovy" => Class::Script,
         _ => Class::Unknown,
@@ -131,6 +131,7 @@ mod tests {
         assert_eq!(class("helmfile.d/10-mesh.yaml"), Class::Helmfile);
         assert_eq!(class("x/main.tf"), Class::Terraform);
         assert_eq!(class("README.md"), Class::Prose);
+        assert_eq!(class("docs/mesh.mdx"), Class::Prose);
         assert_eq!(class("LICENSE"), Class::Unknown);
     }
 
