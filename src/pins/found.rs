@@ -236,7 +236,9 @@ impl Found {
     }
 
     fn stays(&self, place: Place<'_>, node: Node<'_>, spec: &Spec, text: &VersionText) -> Option<Reason> {
-        let word = place.word(node);
+        // A comment holds nothing where nothing is read.
+        let is_unread = spec.stays == Some(Reason::NoEffect);
+        let word = place.word(node).filter(|reason| *reason != Reason::Held || !is_unread);
         let held = word.filter(|r| *r == Reason::Held);
         let sealed = place.file.sealed.then_some(Reason::Encrypted);
         let twice = place.is_ambiguous(node.resolved()).then_some(Reason::DuplicateKey);

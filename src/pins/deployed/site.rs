@@ -192,7 +192,8 @@ fn in_text(context: &Context<'_>, path: &RepoPath, claims: &[Claim], found: &mut
     let text = &*source.text;
     let file = TextFile { path, blob: source.blob, text, sealed: encrypted(text.as_bytes()) };
     for claim in claims {
-        let held = marker::is_held(text, &claim.span).then_some(Reason::Held);
+        let is_read = claim.spec.stays != Some(Reason::NoEffect);
+        let held = (is_read && marker::is_held(text, &claim.span)).then_some(Reason::Held);
         let sealed = file.sealed.then_some(Reason::Encrypted);
         let workflow = is_workflow(path).then_some(Reason::NeedsWorkflowsScope);
         let stays = held.or(sealed).or(claim.spec.stays).or(claim.text.stays).or(workflow);
