@@ -170,6 +170,18 @@ pub(super) fn is_held(text: &str, span: &Range<usize>) -> bool {
     hold_in(rest) || lines.nth(1).is_some_and(is_hold_line)
 }
 
+/// Tells whether a comment of a template's own, `{{/* uplinker: hold */}}`, stands on the line of a byte, or alone on the one
+/// above it.
+pub(super) fn is_held_in_template(text: &str, at: usize) -> bool {
+    let start = text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |n| n + 1);
+    let (before, behind) = text.split_at_checked(start).unwrap_or_default();
+    let line = behind.lines().next().unwrap_or_default();
+    let mut actions = line.split("{{").skip(1).map(|action| action.trim_start_matches('-').trim_start());
+    let above = before.lines().next_back().unwrap_or_default().trim_start();
+    actions.any(|action| action.strip_prefix("/*").is_some_and(hold::holds))
+        || above.starts_with("{{") && is_hold_line(above)
+}
+
 pub(super) fn hold_in(comment: &str) -> bool {
     SIGNS.iter().any(|sign| comment.split(sign).any(hold::holds))
 }

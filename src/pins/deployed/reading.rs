@@ -47,15 +47,54 @@ fn of_template(template: &str, printed: &str, at: usize) -> Option<usize> {
 /// Tells whether a comment holds what is named at a place.
 pub(super) fn is_held(context: &Context<'_>, reading: &Reading) -> bool {
     let Reading { source, at } = reading;
-    if !may_be_held(&source.text, *at) {
-        return false;
-    }
     let path = &source.path;
-    let is_yaml = matches!(other::class(path), other::Class::Manifest);
-    let file = is_yaml.then(|| context.corpus.read(path.as_str())).flatten();
-    match file.filter(|file| *file.text == *source.text) {
-        Some(file) => in_yaml(Place::of(&file), *at),
-        None => marker::is_held(&source.text, &(*at..*at)),
+    if may_be_held(&source.text, *at) {
+        let is_yaml = matches!(other::class(path), other::Class::Manifest);
+        let file = is_yaml.then(|| context.corpus.read(path.as_str())).flatten();
+        let is_held = match file.filter(|file| *file.text == *source.text) {
+            Some(file) => in_yaml(Place::of(&file), *at),
+            None => marker::is_held(&source.text, &(*at..*at)),
+        };
+        if is_held || marker::is_held_in_template(&source.text, *at) {
+            return true;
+        }
+    }
+    // Of a comment of the template's own Helm prints nothing.
+    let template = context.is_template(path).then(|| context.files.file(path.as_str()).ok()).flatten();
+    template.is_some_and(|template| {
+        template.text.contains("uplinker:")
+            && template.text != source.text
+            && is_held_unprinted(&template.text, &source.text, *at)
+    })
+}
+
+/// Tells whether a comment of a template's own holds the line that a printed one came of: of several that may print it, one
+/// above which most lines may print those above it.
+fn is_held_unprinted(template: &str, printed: &str, at: usize) -> bool {
+    let start = printed.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |n| n + 1);
+    let (before, behind) = printed.split_at_checked(start).unwrap_or_default();
+    let line = behind.lines().next().unwrap_or_default();
+    let (mut found, mut start) = (Vec::new(), 0);
+    for own in template.split_inclusive('\n') {
+        if prints(own, line) {
+            let above = template.get(..start).unwrap_or_default().lines().rev();
+            let above = above.filter(|own| !own.trim().is_empty() && !own.trim_start().starts_with("{{"));
+            let printed = before.lines().rev().filter(|line| !line.trim().is_empty());
+            found.push((above.zip(printed).take_while(|(own, line)| prints(own, line)).count(), start));
+        }
+        start += own.len();
+    }
+    let most = found.iter().map(|(alike, _)| *alike).max();
+    let mut likely = found.iter().filter(|(alike, _)| Some(*alike) == most);
+    likely.any(|(_, start)| marker::is_held_in_template(template, *start))
+}
+
+/// Tells whether a line of a template may print one: it begins as that does up to its first action.
+fn prints(template: &str, line: &str) -> bool {
+    let (template, line) = (template.trim(), line.trim());
+    match template.split_once("{{") {
+        Some((begins, _)) => !begins.is_empty() && line.starts_with(begins),
+        None => !template.is_empty() && line == template,
     }
 }
 
@@ -91,6 +130,32 @@ fn in_yaml(place: Place<'_>, at: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_comment_that_helm_does_not_print_holds_the_line_that_it_is_for() {
+        let printed =
+            "kind: A\nchart: crds\nversion: 2026.8.2\n---\nkind: A\nchart: viz\nversion: 2026.8.2\n";
+        let held = |template: &str| {
+            let places =
+                printed.match_indices("2026").map(|(at, _)| is_held_unprinted(template, printed, at));
+            places.collect::<Vec<_>>()
+        };
+        let of = |crds: &str, viz: &str| {
+            format!(
+                "kind: A\nchart: crds\n{crds}---\n{{{{ if .b }}}}\nkind: A\nchart: viz\n{viz}{{{{ end }}}}\n"
+            )
+        };
+        let (a, b) = ("version: {{ .Values.a }}\n", "version: {{ .Values.b }}\n");
+        let hold = "{{- /* uplinker: hold */}}\n";
+        assert_eq!(held(&of(a, &format!("{hold}{b}"))), [false, true]);
+        assert_eq!(held(&of(&format!("{hold}{a}"), b)), [true, false]);
+        let behind = "version: {{ .Values.a }} {{/* uplinker: hold */}}\n";
+        assert_eq!(held(&of(behind, b)), [true, false]);
+        let range =
+            format!("{{{{ range .all }}}}\nkind: A\nchart: {{{{ .name }}}}\n{hold}{b}{{{{ end }}}}\n");
+        assert_eq!(held(&range), [true, true], "one line prints both");
+        assert_eq!(held(&of(a, b)), [false, false]);
+    }
 
     #[test]
     fn a_line_of_a_template_is_named_where_it_is_the_only_one() {
