@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{chart::ChartRelease, object::Object};
+use super::{chart::ChartRelease, note::Note, object::Object};
 use crate::repo::RepoPath;
 
 /// What one run brings to one cluster.
@@ -17,6 +17,8 @@ pub struct Apply {
     pub charts: Vec<ChartRelease>,
     /// The objects.
     pub objects: Vec<Object>,
+    /// What the tool would refuse.
+    pub notes: Vec<Note>,
 }
 
 /// What one tool brings, of all files of a tree that are its own.

@@ -150,6 +150,52 @@ fn a_folder_that_flux_is_told_by_a_variable_is_there_afterwards() {
 }
 
 #[test]
+fn what_terraform_refuses_after_the_move_fails() {
+    let release = |lifecycle: &str| {
+        format!(
+            "resource \"helm_release\" \"a\" {{\n  chart = \"linkerd-crds\"\n  repository = \"https://helm.linkerd.io/edge\"\n  \
+             version = var.v\n{lifecycle}}}\n"
+        )
+    };
+    let found = |condition: &str, form: &dyn Fn(&str) -> [String; 2]| {
+        let [validation, rest] = form(condition);
+        let main = format!("variable \"v\" {{\n  default = \"2026.8.2\"\n{validation}}}\n{rest}");
+        let now = moved(&main, 0);
+        let (tree, after) = ([("main.tf", main.as_str())], [("main.tf", now.as_str())]);
+        compared(&tree, &after, &[("main.tf", at(&main, 0))])
+    };
+    let validation = |of: &str| [format!("  validation {{\n    condition = {of}\n  }}\n"), release("")];
+    let check = |of: &str| format!("precondition {{\n      condition = {of}\n    }}\n");
+    let lifecycle = |of: &str| [String::new(), release(&format!("  lifecycle {{\n    {}  }}\n", check(of)))];
+    let output = |of: &str| {
+        let output = format!("output \"o\" {{\n  value = var.v\n  {}}}\n", check(of));
+        [String::new(), format!("{}{output}", release(""))]
+    };
+    let forms: [(&dyn Fn(&str) -> [String; 2], &str); 3] =
+        [(&validation, "variable v"), (&lifecycle, "helm_release.a"), (&output, "output o")];
+    for (form, what) in forms {
+        for refusing in [
+            "contains([\"2026.8.1\", \"2026.8.2\"], var.v)",
+            "can(regex(\"^2026\\\\.8\\\\.[0-2]$\", var.v))",
+            "var.v != \"\" && (endswith(var.v, \".2\") || var.v == \"x\")",
+            "!(var.v == \"2026.8.3\")",
+        ] {
+            let found = found(refusing, form);
+            let is_it = |d: &Difference| d.object == what && matches!(d.what, What::Fails(_));
+            assert!(found.iter().any(is_it), "{refusing} {found:?}");
+        }
+        for taking in [
+            "can(regex(\"^2026\", var.v))",
+            "startswith(var.v, \"2026.\")",
+            "contains(var.none, var.v)",
+            "var.v == \"no\"",
+        ] {
+            assert_eq!(found(taking, form), [], "{taking}");
+        }
+    }
+}
+
+#[test]
 fn an_entry_that_was_to_come_is_no_difference_and_any_other_is() {
     let workload = |annotations: &str| {
         format!(

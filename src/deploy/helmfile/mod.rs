@@ -119,7 +119,13 @@ fn entry_point(files: &dyn Files, bounds: &[Bounds; 2], path: &RepoPath) -> (Hel
         if name != "default" || names.is_empty() || names.contains("default") {
             let cluster = Some(name).filter(|name| name != "default");
             let (file, charts) = (path.clone(), own.charts.clone());
-            found.applied.applies.push(Apply { file, cluster, charts, objects: Vec::new() });
+            found.applied.applies.push(Apply {
+                file,
+                cluster,
+                charts,
+                objects: Vec::new(),
+                notes: Vec::new(),
+            });
             found.take(own);
         } else {
             found.read.extend(own.read);

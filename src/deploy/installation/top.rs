@@ -167,10 +167,11 @@ impl Top {
             Self::Overlay(path) => of_build(kustomize::build(files, path.folder()), None),
             Self::Bundle(bundle) => of_bundle(bundle, files),
             Self::Apply(apply) => {
-                let Apply { charts, objects, .. } = &**apply;
+                let Apply { charts, objects, notes, .. } = &**apply;
                 let run = |cluster| Away::Run { folder: apply.file.folder().to_owned(), cluster };
                 let away = apply.cluster.clone().map(run);
-                Made { charts: charts.clone(), objects: objects.clone(), away, ..Made::default() }
+                let (charts, objects, notes) = (charts.clone(), objects.clone(), notes.clone());
+                Made { charts, objects, notes, away, ..Made::default() }
             }
         }
     }

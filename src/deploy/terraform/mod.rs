@@ -8,6 +8,7 @@ mod argo;
 mod certain;
 mod eval;
 mod functions;
+mod guards;
 mod helm;
 mod inputs;
 mod kubernetes;
@@ -84,6 +85,8 @@ pub struct Terraform {
     pub configured: BTreeSet<RepoPath>,
     /// What was not followed.
     pub notes: Vec<Note>,
+    /// What Terraform would refuse.
+    refused: Vec<Note>,
     /// The positions of charts that may be the same.
     alike: HashMap<Alike, Vec<usize>>,
     /// The same of those without instances.
@@ -226,9 +229,11 @@ impl Terraform {
             }
         }
         self.handed.extend(other.handed);
-        for note in other.notes {
-            if !self.notes.contains(&note) {
-                self.notes.push(note);
+        for (notes, own) in [(other.notes, &mut self.notes), (other.refused, &mut self.refused)] {
+            for note in notes {
+                if !own.contains(&note) {
+                    own.push(note);
+                }
             }
         }
     }
@@ -245,6 +250,8 @@ impl<'f> Walk<'f> {
 
     fn module(&mut self, module: &Module, inputs: &Inputs, depth: usize) {
         let inputs = (inputs, self.budget.frame());
+        let tree = (self.tree.files, self.tree.modules);
+        self.found.refused.extend(guards::refused(tree, module, inputs, &self.budget));
         for (source, block) in &module.blocks {
             let name = |n: usize| block.labels.get(n).map(|label| label.as_str()).unwrap_or_default();
             match (block.ident.as_str(), name(0)) {

@@ -49,6 +49,8 @@ pub(super) struct Variable {
     pub default: Option<Placed>,
     /// Its `type`, which may have defaults for attributes.
     pub of: Option<Placed>,
+    /// The conditions of its `validation` blocks.
+    pub checks: Vec<Placed>,
 }
 
 // === impl Module ===
@@ -81,8 +83,13 @@ impl Module {
                 "variable" => {
                     let name = block.labels.first().map(|label| label.as_str().to_owned());
                     let placed =
-                        |key| block.body.get_attribute(key).map(|a| (source.clone(), a.value.clone()));
-                    let variable = Variable { default: placed("default"), of: placed("type") };
+                        |body: &Body, key| body.get_attribute(key).map(|a| (source.clone(), a.value.clone()));
+                    let checks = block.body.get_blocks("validation");
+                    let variable = Variable {
+                        default: placed(&block.body, "default"),
+                        of: placed(&block.body, "type"),
+                        checks: checks.filter_map(|check| placed(&check.body, "condition")).collect(),
+                    };
                     self.variables.extend(name.map(|name| (name, variable)));
                 }
                 _ if is_override(&source.path) => self.overrides.push((source.clone(), block)),

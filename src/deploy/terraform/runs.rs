@@ -165,6 +165,7 @@ impl Run {
         if is_idle {
             own.charts.retain(|chart| !is_open(chart));
         }
+        let mut refused = std::mem::take(&mut own.refused);
         found.take(own);
         let chosen = chosen.values().filter_map(|choice| match choice {
             Choice::Is(text) => Some(text.as_str()),
@@ -177,7 +178,9 @@ impl Run {
             }
             let cluster = names.iter().copied().chain(alias.as_deref()).collect::<Vec<_>>().join("-");
             let cluster = Some(cluster).filter(|cluster| !cluster.is_empty());
-            found.applied.applies.push(Apply { file: file.clone(), cluster, charts, objects });
+            // It is refused as a whole.
+            let notes = std::mem::take(&mut refused);
+            found.applied.applies.push(Apply { file: file.clone(), cluster, charts, objects, notes });
         }
     }
 }
