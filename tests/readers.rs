@@ -45,6 +45,23 @@ fn lines(scene: &Scene, path: &str) -> Vec<String> {
 }
 
 #[test]
+fn a_version_of_its_own_that_is_put_together_stays_for_that() {
+    let cluster = CLUSTER.replace("linkerd_tag: edge-26.8.2", "prometheus: 2.55.1");
+    let values = "  values: {prometheus: {image: {tag: 'v${prometheus}'}}}\n";
+    let viz = format!("{SOURCE}---\n{}", helm_release("linkerd-viz", CHART, values));
+    let found = scanned(&[("clusters/prod.yaml", &cluster), ("mesh/viz.yaml", &viz)]);
+    assert_eq!(
+        told(&found),
+        ["clusters/prod.yaml:9 2026.8.2 moves", "clusters/prod.yaml:10 v2.55.1 OwnVersion"]
+    );
+    let main = "variable \"p\" { default = \"2.55.1\" }\nresource \"helm_release\" \"viz\" {\n  repository = \
+                \"https://helm.linkerd.io/edge\"\n  chart = \"linkerd-viz\"\n  version = \"2026.8.2\"\n  values = \
+                [yamlencode({ prometheus = { image = { tag = \"v${var.p}\" } } })]\n}\n";
+    let found = told(&scanned(&[("main.tf", main)]));
+    assert_eq!(found, ["main.tf:1 v2.55.1 OwnVersion", "main.tf:5 2026.8.2 moves"]);
+}
+
+#[test]
 fn a_version_of_three_charts_waits_for_all_of_them_and_is_told_of_all_of_them() {
     let of = |chart: &str| helm_release(chart, CHART, "");
     let scene = scene(&["linkerd-crds", "linkerd-control-plane", "linkerd-viz"].map(of));

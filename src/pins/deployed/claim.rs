@@ -206,6 +206,7 @@ fn claim(scalar: &Scalar, spec: &Spec, judged: VersionText) -> Option<Claim> {
     let form = judged.form;
     let Traced { at, kind, text, frame, stays } = traced(scalar, spec.kind, judged)?;
     let read_as = (text.form != form).then_some(form);
-    let spec = Spec { kind, stays: stays.or(spec.stays), ..spec.clone() };
+    // What would stay anyway need not be edited.
+    let spec = Spec { kind, stays: spec.stays.or(stays), ..spec.clone() };
     Some(Claim { frame, read_as, ..Claim::new(&at, spec, text) })
 }
