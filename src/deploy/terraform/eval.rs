@@ -268,7 +268,11 @@ impl<'s> Scope<'s> {
                 "root" | "cwd" => Some(Value::made(&rooted(&self.budget.root))),
                 _ => None,
             },
-            // A resource, or what is none: `data`, `terraform`.
+            Some("data") => {
+                let (kind, name) = (attribute()?, attribute()?);
+                self.once(format!("data.{kind}.{name}"), || self.data(&kind, &name))
+            }
+            // A resource, or what is none: `terraform`.
             Some(kind) => {
                 let name = attribute()?;
                 self.once(format!("{kind}.{name}"), || self.argued(kind, &name))
@@ -326,25 +330,6 @@ impl<'s> Scope<'s> {
         self.named(scope.eval(&wanted.body.get_attribute("value")?.value))
     }
 
-    /// Evaluates what a resource is told, which is what it says of itself; what it becomes besides is not in the tree.
-    fn argued(&self, kind: &str, name: &str) -> Option<Value> {
-        let is_it = |block: &Block| {
-            let labels = block.labels.iter().map(|label| label.as_str());
-            block.ident.as_str() == "resource" && labels.eq([kind, name])
-        };
-        let (source, block) = self.module.blocks.iter().find(|(_, block)| is_it(block))?;
-        let is_argument = |key: &str| block.body.get_attribute(key).is_some();
-        if ["for_each", "count"].into_iter().any(is_argument) {
-            return None;
-        }
-        let body = self.elsewhere(source).resource(block);
-        // Whoever reads a block reads a list of blocks.
-        Some(Value::map(body.entries().map(|(key, value)| match value {
-            Value::Map(_) if !is_argument(key) => (key, Value::list(vec![value.clone()])),
-            _ => (key, value.clone()),
-        })))
-    }
-
     /// Notes that a text which the tree does not say is meant for a key of a map.
     pub fn offer_keys(&self, map: &Value, key: &Value) {
         if let (Value::Map(_), Some(who)) = (map, open(key)) {
@@ -385,7 +370,7 @@ impl<'s> Scope<'s> {
     }
 
     /// The scope of another file of the module, in which nothing of a block is bound.
-    fn elsewhere(&self, source: &Arc<Source>) -> Self {
+    pub fn elsewhere(&self, source: &Arc<Source>) -> Self {
         let (source, bindings) = (source.clone(), Vec::new());
         Self { source, bindings, selects: false, indentation: 0, ..self.clone() }
     }

@@ -5,6 +5,7 @@
 //! modules from elsewhere are known to others. Nothing is run: no provider, no backend.
 
 mod argo;
+mod blocks;
 mod certain;
 mod eval;
 mod functions;

@@ -1,0 +1,160 @@
+//! What blocks of a module say of themselves: resources, and data sources that only read the tree.
+//!
+//! Source: `kubernetes/data_source_kubectl_file_documents.go` and `data_source_kubectl_path_documents.go` of
+//! gavinbunney/terraform-provider-kubectl.
+
+use hcl_edit::structure::Block;
+
+use super::{
+    functions,
+    scope::{Scope, open, truth},
+    template::STEP,
+};
+use crate::{
+    deploy::{
+        read,
+        value::{Scalar, Value},
+    },
+    repo::RepoPath,
+};
+
+// === impl Scope ===
+
+impl<'s> Scope<'s> {
+    /// Evaluates what a resource is told, which is what it says of itself; what it becomes besides is not in the tree.
+    pub fn argued(&self, kind: &str, name: &str) -> Option<Value> {
+        let (scope, block) = self.single("resource", kind, name)?;
+        let is_argument = |key: &str| block.body.get_attribute(key).is_some();
+        let body = scope.resource(block);
+        // Whoever reads a block reads a list of blocks.
+        Some(Value::map(body.entries().map(|(key, value)| match value {
+            Value::Map(_) if !is_argument(key) => (key, Value::list(vec![value.clone()])),
+            _ => (key, value.clone()),
+        })))
+    }
+
+    /// Evaluates a data source; `None` for one that is known to Terraform alone.
+    pub fn data(&self, kind: &str, name: &str) -> Option<Value> {
+        let (scope, block) = self.single("data", kind, name)?;
+        let texts = match kind {
+            "kubectl_file_documents" => vec![scope.eval(&block.body.get_attribute("content")?.value)],
+            "kubectl_path_documents" => scope.files_of(block)?,
+            _ => return None,
+        };
+        let (mut list, mut map) = (Vec::new(), Value::empty());
+        for text in &texts {
+            let text = text.as_scalar().filter(|_| open(text).is_none())?;
+            self.budget.take(text.text().len() / STEP)?;
+            for document in documents(text) {
+                let document = Value::Scalar(document);
+                map.insert(&self.link(&document).unwrap_or_else(|| list.len().to_string()), document.clone());
+                list.push(document);
+            }
+        }
+        Some(Value::map([("documents", Value::list(list)), ("manifests", map)]))
+    }
+
+    /// Reads the files that a pattern names, as templates unless it is said that they are none.
+    fn files_of(&self, block: &Block) -> Option<Vec<Value>> {
+        let argument = |key: &str| block.body.get_attribute(key).map(|argument| self.eval(&argument.value));
+        let pattern = self.text(&argument("pattern")?)?;
+        let below = |base: &str| Some(self.files.matching(RepoPath::resolve(base, &pattern)?.as_str()));
+        let found = below("").filter(|found| !found.is_empty()).or_else(|| below(&self.module.folder))?;
+        let mut vars = Value::empty();
+        for given in ["vars", "sensitive_vars"].into_iter().filter_map(argument) {
+            given.entries().for_each(|(key, value)| vars.insert(key, value.clone()));
+        }
+        let is_plain = argument("disable_template").as_ref().and_then(truth) == Some(true);
+        let function = if is_plain { "file" } else { "templatefile" };
+        let read = |path: &RepoPath| {
+            functions::call(self, function, vec![Value::made(path.as_str()), vars.clone()], false)
+        };
+        found.into_iter().map(|entry| read(&entry.path)).collect()
+    }
+
+    /// Returns the address under which a cluster serves an object.
+    fn link(&self, document: &Value) -> Option<String> {
+        let objects = read::documents(document.as_scalar()?, self.files.ceilings()).ok()?;
+        let object = objects.first()?;
+        let of = |path: &[&str]| object.text(path).unwrap_or_default();
+        let version = of(&["apiVersion"]);
+        let root = if version.contains('/') { "apis" } else { "api" };
+        let namespace = of(&["metadata", "namespace"]);
+        let place = if namespace.is_empty() { String::new() } else { format!("/namespaces/{namespace}") };
+        let kind = of(&["kind"]).to_lowercase();
+        Some(format!("/{root}/{version}{place}/{kind}s/{}", of(&["metadata", "name"])))
+    }
+
+    /// Finds a block that has no instances beside itself, with the scope of its file.
+    fn single(&self, ident: &str, kind: &str, name: &str) -> Option<(Self, &'s Block)> {
+        let is_it = |block: &Block| {
+            let labels = block.labels.iter().map(|label| label.as_str());
+            block.ident.as_str() == ident && labels.eq([kind, name])
+        };
+        let module = self.module;
+        let (source, block) = module.blocks.iter().find(|(_, block)| is_it(block))?;
+        let is_counted = |key: &str| block.body.get_attribute(key).is_some();
+        let is_many = ["for_each", "count"].into_iter().any(is_counted);
+        (!is_many).then(|| (self.elsewhere(source), block))
+    }
+}
+
+/// Cuts a text where a document begins.
+fn documents(text: &Scalar) -> Vec<Scalar> {
+    let whole = text.text();
+    let starts = whole.match_indices("\n---").map(|(at, _)| at + 1);
+    let ends: Vec<usize> = starts.chain([whole.len()]).collect();
+    let mut from = 0;
+    let mut found = Vec::new();
+    for to in ends {
+        let document = whole.get(from..to).unwrap_or_default();
+        if !document.trim_start_matches('-').trim().is_empty() {
+            found.push(text.cut(from..to));
+        }
+        from = to;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::deploy::{Scalar, terraform::terraform, testing::files};
+
+    const OBJECTS: &str = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n---\n---\napiVersion: argoproj.io/v1alpha1\n\
+                           kind: Application\nmetadata: {name: b, namespace: c}\nspec: {source: {targetRevision: \"${v}\"}}\n";
+
+    /// Lists the objects that come of the documents of a data source, with where their versions were written.
+    fn found(data: &str, of: &str) -> Vec<String> {
+        let main = format!(
+            "data \"{data}\n}}\nresource \"kubectl_manifest\" \"m\" {{\n  for_each = {of}\n  yaml_body = each.value\n}}\n"
+        );
+        let found = terraform(&files(&[("r/main.tf", main.as_str()), ("r/m/a.yaml", OBJECTS)]));
+        let shown = found.objects.iter().map(|object| {
+            let version = object.value.scalar(&["spec", "source", "targetRevision"]);
+            let at = version.and_then(|version| version.origins().next());
+            let at = at.map(|at| format!(" {}:{}", at.source.path, at.text())).unwrap_or_default();
+            format!("{} {}{at}", object.kind(), object.name().map(Scalar::text).unwrap_or_default())
+        });
+        shown.collect()
+    }
+
+    #[test]
+    fn documents_of_files_are_objects_of_their_own() {
+        let file = "kubectl_file_documents\" \"d\" {\n  content = templatefile(\"${path.module}/m/a.yaml\", { v = \"2026.8.2\" })";
+        let path = "kubectl_path_documents\" \"d\" {\n  pattern = \"${path.module}/m/*.yaml\"\n  vars = { v = \"2026.8.2\" }";
+        for (data, kind) in [(file, "kubectl_file_documents"), (path, "kubectl_path_documents")] {
+            let all = ["Namespace a", "Application b r/main.tf:2026.8.2"];
+            assert_eq!(found(data, &format!("toset(data.{kind}.d.documents)")), all, "{kind}");
+            let by_address = found(data, &format!("data.{kind}.d.manifests"));
+            assert!(by_address.len() == 2 && all.iter().all(|one| by_address.contains(&(*one).to_owned())));
+            let address = "/apis/argoproj.io/v1alpha1/namespaces/c/applications/b";
+            let one = found(data, &format!("[data.{kind}.d.manifests[\"{address}\"]]"));
+            assert_eq!(one, all[1..], "{kind}");
+        }
+        let plain = "kubectl_path_documents\" \"d\" {\n  pattern = \"m/*.yaml\"\n  disable_template = true";
+        let of = "toset(data.kubectl_path_documents.d.documents)";
+        assert_eq!(found(plain, of), ["Namespace a", "Application b r/m/a.yaml:${v}"]);
+        let elsewhere = "kubectl_file_documents\" \"d\" {\n  content = data.http.x.body";
+        assert_eq!(found(elsewhere, "data.kubectl_file_documents.d.manifests"), [""; 0]);
+    }
+}
