@@ -14,11 +14,15 @@ use crate::{
 };
 
 /// Notes the locked versions that releases have to agree with. What a range stands for is `helmfile deps`' to say.
-pub(super) fn guards(loader: &Loader<'_>, state: &State, releases: &[ChartRelease]) {
+pub(super) fn guards<'r>(
+    loader: &Loader<'_>,
+    state: &State,
+    releases: impl Iterator<Item = &'r ChartRelease>,
+) {
     let Some(path) = path(state).filter(|path| loader.run.files.has(path.as_str())) else { return };
     let Ok(documents) = loader.run.files.documents(path.as_str()) else { return };
     let Some(lock) = documents.first() else { return };
-    for release in releases.iter().filter(|r| matches!(r.repository, Repository::Address(_))) {
+    for release in releases.filter(|r| matches!(r.repository, Repository::Address(_))) {
         let Some(value) = &release.version else { continue };
         let (chart, version) = (release.chart.text(), value.text());
         let locked = lock.list_at("dependencies").iter().filter(|item| {

@@ -33,6 +33,9 @@ const ENVIRONMENTS: usize = 200;
 /// Helmfiles in helmfiles.
 const DEPTH: usize = 16;
 
+/// The charts of one environment, by the contexts of a kubeconfig that they are for.
+type Contexts = BTreeMap<Option<String>, Vec<ChartRelease>>;
+
 /// What the helmfiles of a tree come to.
 #[derive(Debug, Default)]
 pub struct Helmfile {
@@ -117,15 +120,6 @@ fn entry_point(files: &dyn Files, bounds: &[Bounds; 2], path: &RepoPath) -> (Hel
         todo.dedup();
         // Without an environment of that name nobody means `default` who names others.
         if name != "default" || names.is_empty() || names.contains("default") {
-            let cluster = Some(name).filter(|name| name != "default");
-            let (file, charts) = (path.clone(), own.charts.clone());
-            found.applied.applies.push(Apply {
-                file,
-                cluster,
-                charts,
-                objects: Vec::new(),
-                notes: Vec::new(),
-            });
             found.take(own);
         } else {
             found.read.extend(own.read);
@@ -142,13 +136,18 @@ fn environment(
     taken: &mut BTreeSet<RepoPath>,
 ) -> (Helmfile, BTreeSet<String>) {
     let mut found = Helmfile::default();
-    let mut names = BTreeSet::new();
+    let (mut names, mut contexts) = (BTreeSet::new(), Contexts::new());
     for outcome in 0..BRANCHES {
         let loader = Loader::new(Run::new(files, bounds, outcome), name);
         let charts = charts(&loader, path);
         let outcomes = loader.run.outcomes.get();
         names.extend(loader.names.take());
         taken.extend(loader.taken.take());
+        for (context, chart) in &charts {
+            let own = contexts.entry(context.clone()).or_default();
+            own.extend((!own.contains(chart)).then(|| chart.clone()));
+        }
+        let charts = without_contexts(charts);
         let (read, notes, guards) = (loader.run.read.take(), loader.run.notes.take(), loader.guards.take());
         found.take(Helmfile { charts, guards, read, notes, ..Helmfile::default() });
         if outcome + 1 >= outcomes {
@@ -156,13 +155,38 @@ fn environment(
         }
     }
     suppose(&mut found.charts);
+    contexts.values_mut().for_each(|charts| suppose(charts));
+    found.applied.applies = applies(path, name, contexts);
     let run = Run::new(files, spare, 0).reversed();
-    found.shadowed = charts(&Loader::new(run, name), path);
+    found.shadowed = without_contexts(charts(&Loader::new(run, name), path));
     (found, names)
 }
 
-/// Walks over a helmfile.
-fn charts(loader: &Loader<'_>, path: &RepoPath) -> Vec<ChartRelease> {
+/// Says what goes to each cluster of an environment. Several contexts tell clusters apart, and what names none may be for any
+/// of them.
+fn applies(path: &RepoPath, environment: &str, mut contexts: Contexts) -> Vec<Apply> {
+    let open = contexts.remove(&None::<String>).unwrap_or_default();
+    let apply = |context: Option<String>, charts: Vec<ChartRelease>| {
+        let environment = Some(environment.to_owned()).filter(|name| name != "default");
+        let names: Vec<String> = environment.into_iter().chain(context).collect();
+        let cluster = (!names.is_empty()).then(|| names.join("-"));
+        Apply { file: path.clone(), cluster, charts, objects: Vec::new(), notes: Vec::new() }
+    };
+    if contexts.len() < 2 {
+        return vec![apply(None, contexts.into_values().flatten().chain(open).collect())];
+    }
+    let one = |(context, own): (Option<String>, Vec<ChartRelease>)| {
+        apply(context, own.into_iter().chain(open.iter().cloned()).collect())
+    };
+    contexts.into_iter().map(one).collect()
+}
+
+fn without_contexts(charts: Vec<(Option<String>, ChartRelease)>) -> Vec<ChartRelease> {
+    charts.into_iter().map(|(_, chart)| chart).collect()
+}
+
+/// Walks over a helmfile. Returns its charts, each with the context of its cluster.
+fn charts(loader: &Loader<'_>, path: &RepoPath) -> Vec<(Option<String>, ChartRelease)> {
     let mut walk = Walk { loader, charts: Vec::new(), above: Vec::new() };
     walk.file(path, &Parent { values: Values::new(), given: Value::empty(), inherits: Value::empty() }, path);
     walk.charts
@@ -177,7 +201,7 @@ struct Parent {
 
 struct Walk<'w, 'f> {
     loader: &'w Loader<'f>,
-    charts: Vec<ChartRelease>,
+    charts: Vec<(Option<String>, ChartRelease)>,
     above: Vec<RepoPath>,
 }
 
@@ -226,7 +250,7 @@ impl Walk<'_, '_> {
         }
         self.above.pop();
         let charts = release::releases(self.loader, &state);
-        lock::guards(self.loader, &state, &charts);
+        lock::guards(self.loader, &state, charts.iter().map(|(_, chart)| chart));
         self.charts.extend(charts);
     }
 

@@ -25,8 +25,8 @@ const DEPTH: usize = 16;
 /// The texts of a release that are templates.
 const TEXTS: [&str; 4] = ["name", "chart", "namespace", "version"];
 
-/// Reads the releases of a state.
-pub(super) fn releases(loader: &Loader<'_>, state: &State) -> Vec<ChartRelease> {
+/// Reads the releases of a state, each with the context of its cluster, where that is told.
+pub(super) fn releases(loader: &Loader<'_>, state: &State) -> Vec<(Option<String>, ChartRelease)> {
     let defaults = state.value.get("defaultInherit");
     let defaults = match defaults {
         Some(Value::List(names)) => names.to_vec(),
@@ -44,7 +44,8 @@ pub(super) fn releases(loader: &Loader<'_>, state: &State) -> Vec<ChartRelease> 
             let own = one(loader, state, &whole);
             let beside =
                 own.iter().flat_map(|own| dependencies(loader, state, &whole, own)).collect::<Vec<_>>();
-            own.into_iter().chain(beside)
+            let context = context(loader, state, &whole);
+            own.into_iter().chain(beside).map(move |chart| (context.clone(), chart))
         })
         .collect()
 }
@@ -109,6 +110,18 @@ fn one(loader: &Loader<'_>, state: &State, release: &Value) -> Option<ChartRelea
             .cloned(),
         ..named
     })
+}
+
+/// Says which context of a kubeconfig a release is for (`state.go`, `ApplyOverrides`, `kubeConnectionFlags`).
+fn context(loader: &Loader<'_>, state: &State, release: &Value) -> Option<String> {
+    let said = [
+        state.value.scalar(&["kubeContext"]),
+        release.scalar(&["kubeContext"]),
+        state.value.scalar(&["environments", &loader.name, "kubeContext"]),
+        state.value.scalar(&["helmDefaults", "kubeContext"]),
+    ];
+    let context = said.into_iter().flatten().find(|context| !context.text().is_empty())?;
+    context.known().map(|context| context.into_owned())
 }
 
 /// Reads the chart that an entry names, and its version.
