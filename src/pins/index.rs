@@ -321,9 +321,16 @@ fn argo_root(
 }
 
 fn argo_releases(path: &RepoPath, spec: Node<'_>) -> Vec<Release> {
-    let chart = |source: Node<'_>| source.text(&["chart"]).map(str::to_owned);
-    let charts = argo_sources(spec).into_iter().filter_map(chart);
-    charts.map(|chart| Release { path: path.clone(), chart }).collect()
+    let charts = argo_sources(spec).into_iter().filter_map(argo_chart);
+    charts.map(|chart| Release { path: path.clone(), chart: chart.to_owned() }).collect()
+}
+
+/// Returns the chart that a source names; that of a registry's artifact is the end of its address.
+fn argo_chart<'n>(source: Node<'n>) -> Option<&'n str> {
+    let of_registry =
+        || source.text(&["repoURL"])?.strip_prefix("oci://")?.trim_end_matches('/').rsplit('/').next();
+    let chart = source.text(&["chart"]);
+    chart.filter(|chart| !chart.is_empty()).or_else(of_registry).or(chart)
 }
 
 /// Returns `source` and `sources[]` of an application's spec.
