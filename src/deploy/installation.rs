@@ -128,6 +128,7 @@ pub fn installations(
         roots.extend(root.filter(|root| root.files().any(|path| marked.contains(path.as_str()))));
         tops.extend(applies.into_iter().map(|apply| Top::Apply(Box::new(apply))));
     }
+    tops.extend(top::by_hand(made));
     let Some(lots) = reach::lots((files, made), (&tops, entries), kustomizations, marks, is_plane) else {
         return too_many(entries, of);
     };

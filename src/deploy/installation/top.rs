@@ -19,6 +19,7 @@ use crate::{
         note::Note,
         object::{Labels, Object},
         terraform::{is_terraform, terraform},
+        tree_chart::Evaluations,
         value::Scalar,
         watch::Watch,
     },
@@ -185,15 +186,30 @@ pub(super) fn id(object: &Object) -> Id {
 
 /// Builds what an object has deployed; `None` for one that deploys nothing by itself.
 pub(in crate::deploy) fn made(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> Option<Made> {
-    let remote = ["secretRef", "configMapRef"].into_iter().find_map(|kind| {
-        object.value.text(&["spec", "kubeConfig", kind, "name"]).map(|name| name.into_owned())
-    });
-    let away = remote.map(Away::Named).or_else(|| destination(object));
+    let away = away(object);
     Some(match kinds::of(object)?.makes {
         Makes::Roots(build) | Makes::Objects { build, .. } => of_build(build(object, cluster, files), away),
         Makes::Chart(read) => {
             Made { charts: read(object, cluster, files).into_iter().collect(), away, ..Made::default() }
         }
+    })
+}
+
+/// Returns the cluster that an object names itself.
+fn away(object: &Object) -> Option<Away> {
+    let remote = ["secretRef", "configMapRef"].into_iter().find_map(|kind| {
+        object.value.text(&["spec", "kubeConfig", kind, "name"]).map(|name| name.into_owned())
+    });
+    remote.map(Away::Named).or_else(|| destination(object))
+}
+
+/// Returns what charts that nobody in the tree deploys bring to clusters that it names itself: whoever deploys them by hand,
+/// it goes there.
+pub(super) fn by_hand(charts: &Evaluations) -> impl Iterator<Item = Top> {
+    charts.lone().into_iter().map(|(file, objects)| {
+        let objects = objects.iter().filter(|object| is_root(object) && away(object).is_some());
+        let (file, objects) = (file.clone(), objects.cloned().collect());
+        Top::Apply(Box::new(Apply { file, cluster: None, charts: Vec::new(), objects, notes: Vec::new() }))
     })
 }
 
