@@ -5,6 +5,7 @@
 //! ApplicationSet, a kustomization; a cluster is known by where they lie, or by the destination that they name. Where the
 //! tree does not tell two clusters apart, they are one: what is taken for one moves together.
 
+mod clusters;
 mod group;
 mod name;
 mod places;
@@ -129,9 +130,9 @@ pub fn installations(
         tops.extend(applies.into_iter().map(|apply| Top::Apply(Box::new(apply))));
     }
     tops.extend(top::by_hand(made));
-    let Some(lots) = reach::lots((files, made), (&tops, entries), kustomizations, marks, is_plane) else {
-        return too_many(entries, of);
-    };
+    let lots = reach::lots((files, made), (&tops, entries), kustomizations, marks, is_plane);
+    let Some(mut lots) = lots else { return too_many(entries, of) };
+    clusters::join(&mut lots, &clusters::known(files, entries), marks);
     let mut groups = group::groups(&lots, marks);
     let named = name::named(&groups);
     take_destinations(&mut groups, &named, &lots);

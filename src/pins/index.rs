@@ -15,7 +15,7 @@ use super::{
     place::Place,
 };
 use crate::{
-    deploy::{Files, Repositories, cluster::nearest, fleet, flux, kinds, repositories},
+    deploy::{Files, Repositories, argo, cluster::nearest, fleet, flux, kinds, repositories},
     repo::RepoPath,
     yaml::Node,
 };
@@ -35,7 +35,7 @@ pub(super) struct Index {
     pub sources: BTreeMap<String, BTreeSet<String>>,
     /// What each of them is fetched at, by the file that says so.
     pub revisions: BTreeMap<String, Vec<(RepoPath, Option<Revision>)>>,
-    /// Files with objects that make others, wherever what they read may lie.
+    /// Files with objects that make others, wherever what they read may lie, and with clusters that they are made for.
     pub makers: Vec<RepoPath>,
     /// Files that are called as bundles of Fleet's are.
     pub bundles: Vec<RepoPath>,
@@ -212,6 +212,11 @@ impl Index {
                 all.push((path, revision));
             }
             ("fluxcd.controlplane.io", "ResourceSet" | "FluxInstance") | ("fleet.cattle.io", "GitRepo") => {
+                self.makers.push(path);
+            }
+            ("", "Secret")
+                if object.node.text(&["metadata", "labels", argo::SECRET_TYPE]) == Some("cluster") =>
+            {
                 self.makers.push(path);
             }
             ("argoproj.io", "ApplicationSet") => {

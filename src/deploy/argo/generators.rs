@@ -7,7 +7,7 @@ use super::{
     ELEMENTS, OWN_CLUSTER,
     element::{Element, completed, flat, of_generator, overridden, shown},
     fill::Language,
-    git,
+    git, is_cluster,
 };
 use crate::deploy::{
     cluster::Cluster,
@@ -204,11 +204,8 @@ impl<'a> Reader<'a> {
         let selector = body.get("selector").unwrap_or(&none);
         let (mut found, mut is_own_known) = (Vec::new(), false);
         let [own_server, own_name] = OWN_CLUSTER;
-        for secret in self.cluster.all("", "Secret") {
+        for secret in self.cluster.all("", "Secret").into_iter().filter(|secret| is_cluster(secret)) {
             let label = |key: &str| secret.label(key).map(|s| s.text().into_owned());
-            if label("argocd.argoproj.io/secret-type").is_none_or(|l| l != "cluster") {
-                continue;
-            }
             is_own_known |=
                 secret.value.text(&["stringData", "server"]).is_some_and(|server| server == own_server);
             if selector::fits(selector, &|key| Some(label(key))) == Some(false) {

@@ -19,6 +19,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
+use super::object::Object;
 pub use application::{application, concerns, managed_namespace, sync_wave, without_folders};
 pub use application_set::application_set;
 
@@ -34,5 +35,12 @@ pub const APIS: [&str; 4] = [
 /// The server and the name of the cluster that Argo CD runs in, which it knows without a Secret (`util/db/cluster.go`,
 /// `ListClusters`).
 pub const OWN_CLUSTER: [&str; 2] = ["https://kubernetes.default.svc", "in-cluster"];
+/// The label of a Secret that says what Argo CD knows by it; of a cluster it is `cluster`.
+pub const SECRET_TYPE: &str = "argocd.argoproj.io/secret-type";
 /// Elements of one generator that are looked at.
 const ELEMENTS: usize = 10_000;
+
+/// Tells whether an object is the Secret by which Argo CD knows a cluster.
+pub fn is_cluster(object: &Object) -> bool {
+    object.is("", "Secret") && object.label(SECRET_TYPE).is_some_and(|label| label.text() == "cluster")
+}

@@ -87,7 +87,8 @@ fn place(folder: String) -> (Reverse<usize>, String) {
     (Reverse(depth), folder)
 }
 
-fn has_plane(lot: &Lot, marks: &[Mark]) -> bool {
+/// Tells whether a control plane is among what goes to a cluster.
+pub(super) fn has_plane(lot: &Lot, marks: &[Mark]) -> bool {
     lot.plane || lot.marks.iter().any(|mark| marks.get(*mark).is_some_and(|m| m.role == Role::ControlPlane))
 }
 

@@ -243,14 +243,15 @@ fn walk(
 }
 
 /// Lists the objects with places that roots look up and that no root need deploy: who applies a cluster's entry may not be
-/// in the tree. Of the other entries the releases are among them, whose places may all be written elsewhere, and the sources
-/// that leave files out.
+/// in the tree. Of the other entries the releases are among them, whose places may all be written elsewhere, the sources
+/// that leave files out, and the Secrets of clusters.
 fn loose(files: &dyn Files, entries: &[RepoPath], marks: &[Mark]) -> Vec<Object> {
     let marked: BTreeSet<&RepoPath> = marks.iter().map(|mark| &mark.path).collect();
     let paths: BTreeSet<&RepoPath> = marked.iter().copied().chain(entries).collect();
     let paths: Vec<&RepoPath> = paths.into_iter().collect();
-    let is_loose =
-        |object: &Object| is_release(object) || leaves_out(object) || marked.contains(&object.file);
+    let is_loose = |object: &Object| {
+        is_release(object) || leaves_out(object) || argo::is_cluster(object) || marked.contains(&object.file)
+    };
     let found = parallel::fold(&paths, |found: &mut Vec<Object>, path| {
         let objects = Object::of_file(files, path).into_iter();
         found.extend(objects.filter(|object| is_looked_up(object) && is_loose(object)));
