@@ -74,6 +74,8 @@ pub struct Content {
     pub stage: String,
     /// The releases that are left, oldest first.
     pub from: Vec<String>,
+    /// Whether the oldest of these is that or an older one: nobody knows how many releases lie behind it.
+    pub or_older: bool,
     /// The release to go to.
     pub to: String,
     /// Where that is a hop: the release wanted in the end.
@@ -206,6 +208,7 @@ impl Content {
             target: plan.target.clone(),
             stage: plan.stage.name().to_owned(),
             from: plan.from.iter().map(ToString::to_string).collect(),
+            or_older: plan.older,
             to: plan.to.to_string(),
             towards: plan.hop_towards.map(|(to, _)| to.to_string()),
             hop_reason: plan.hop_towards.map(|(_, why)| why.to_owned()).unwrap_or_default(),

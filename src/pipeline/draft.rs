@@ -216,9 +216,8 @@ impl Drafting<'_> {
 
 /// Fills a wording from a plan.
 pub(super) fn fill(wording: &Wording, plan: &Plan) -> String {
-    let from: Vec<String> = plan.from.iter().map(ToString::to_string).collect();
     wording.fill(&Fields {
-        from: &from.join(", "),
+        from: &plan.origins().join(", "),
         to: &plan.to.to_string(),
         target: &plan.target,
         stage: plan.stage.name(),

@@ -57,8 +57,8 @@ pub fn plan(request: &Request<'_>) -> Result<Option<Plan>, PlanBlocked> {
     // What is off names the release that it was left at.
     let is_on = moves.iter().any(|m| !m.pin.is_off);
     let counted = moves.iter().filter(|m| !is_on || !m.pin.is_off);
+    let older = counted.clone().any(|m| m.pin.version.is_none() && edge_of(&m.pin).is_some());
     let from: BTreeSet<EdgeVersion> = counted.filter_map(|m| edge_of(&m.pin)).collect();
-    let older = moves.iter().any(|m| m.pin.version.is_none() && edge_of(&m.pin).is_some());
     Ok(Some(Plan {
         target: target.name.clone(),
         stage,
@@ -171,6 +171,14 @@ mod tests {
         assert_eq!(touched, [("a.yaml".to_owned(), 1), ("b.yaml".to_owned(), 1)]);
         let proxies = made(&inventory, Stage::DataPlane, "edge-26.8.3").unwrap().unwrap();
         assert_eq!(moving(&proxies), ["d.yaml"]);
+    }
+
+    #[test]
+    fn what_is_switched_off_makes_no_origin_older() {
+        let on = Build::default().chart("a.yaml", "linkerd-crds", "2026.8.2");
+        let off = on.chart("b.yaml", "linkerd-viz", "1.16.9-edge").with(|p| p.is_off = true);
+        let plan = made(&off.inventory(), Stage::Platform, "edge-26.8.3").unwrap().unwrap();
+        assert_eq!((plan.moves.len(), plan.origins()), (2, vec!["edge-26.8.2".to_owned()]));
     }
 
     #[test]

@@ -53,6 +53,8 @@ struct Decision<'r> {
     release: Option<EdgeVersion>,
     /// The releases that are left, oldest first.
     from: Vec<EdgeVersion>,
+    /// Whether the oldest of these is that or an older one: its charts had versions of their own, which no index explains.
+    or_older: bool,
     /// Where `release` is a step on the way: the release wanted in the end.
     hop_towards: Option<EdgeVersion>,
     /// SHA-256 over the inputs of the plan.
@@ -164,6 +166,7 @@ fn decision(stage: &StageReport) -> Decision<'_> {
         outcome: stage.decision.outcome(),
         release,
         from: plan.map(|p| p.from.clone()).unwrap_or_default(),
+        or_older: plan.is_some_and(|p| p.older),
         hop_towards: plan.and_then(|p| p.hop_towards).map(|(version, _)| version),
         fingerprint: plan.map(|p| p.fingerprint.as_str()),
         hold,

@@ -94,7 +94,9 @@ def pins(facts, m, state):
     yield from expect("releases that are left", sorted(set(codes(m[2])) - set(facts.origins)), [])
     yield from expect("release", m[3], facts.to)
     yield from expect("date", m[6], facts.feeds.dates.get(facts.to) if facts.feeds.read else m[6])
-    if facts.since:
+    if " or older" in m[2]:
+        yield from expect("releases and milestone", (m[5], m[8]), (None, None))
+    elif facts.since:
         passed = facts.feeds.between(facts.since, facts.to)
         yield from expect("releases", count(m[5]) or 1, max(1, len(passed)))
         if m[5]:

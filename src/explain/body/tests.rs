@@ -104,6 +104,22 @@ fn a_hop_says_where_it_leads() {
 }
 
 #[test]
+fn how_many_releases_lie_behind_one_or_an_older_one_is_not_said() {
+    let mut content = content();
+    let before = Passed { version: "edge-26.8.2".into(), ..Passed::default() };
+    content.upstream.releases.insert(0, before);
+    let moves = |content: &Content| {
+        let text = text(content, &Dialect::COMMON).expect("renders");
+        text.lines().find(|line| line.contains("pins move")).unwrap_or_default().to_owned()
+    };
+    let known = "3 pins move from `edge-26.8.2` to `edge-26.8.3`, 2 releases later, published on 2026-08-21.";
+    assert_eq!(moves(&content), known);
+    content.or_older = true;
+    let older = "3 pins move from `edge-26.8.2` or older to `edge-26.8.3`, published on 2026-08-21.";
+    assert_eq!(moves(&content), older);
+}
+
+#[test]
 fn a_note_is_put_above_once_and_the_text_stays() {
     let person = Frame { person: true, ..frame() };
     let ticks = Ticks::default();
