@@ -206,7 +206,7 @@ pub(super) fn spec(stays: Reason) -> Spec {
 }
 
 /// Tells whether a text is an image of Linkerd, with a tag or without.
-pub(super) fn is_named(text: &str) -> bool {
+pub fn is_named(text: &str) -> bool {
     Reference::parse(text).is_some_and(|image| linkerd_image(image.name).is_some())
 }
 

@@ -61,6 +61,7 @@ pub use applier::{Applier, REPLACES, Revision};
 pub use chart_use::{ChartUse, Parameter, ParameterKind, ValuesPart};
 pub use ended::Ended;
 pub use home::Home;
+pub use image::is_named as is_image;
 pub use key::{PinKey, Within};
 pub use origin::{canonical, lies_in};
 pub use other::{Mention, mentions};

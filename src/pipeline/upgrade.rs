@@ -235,10 +235,11 @@ impl Drafting<'_> {
                 return Applied::Stuck(waits(&plan, &made.missing));
             }
             let left = |left: &Left| {
-                let why = match (&left.given_by, left.by_cli) {
-                    (Some(_), _) => Reason::GivenByAnother,
-                    (None, true) => Reason::MadeByCli,
-                    (None, false) => Reason::NoEffect,
+                let why = match (&left.given_by, left.by_cli, left.runs) {
+                    (Some(_), ..) => Reason::GivenByAnother,
+                    (None, true, _) => Reason::MadeByCli,
+                    (None, false, true) => Reason::NotFollowed,
+                    (None, false, false) => Reason::NoEffect,
                 };
                 plan::set_aside_own(&mut inventory, &left.path, &left.chart, why)
             };

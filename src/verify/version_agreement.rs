@@ -93,6 +93,11 @@ fn left_behind(input: &Verification<'_>, pin: &Pin, reason: Reason) -> Option<Fi
         | Reason::NeedsWorkflowsScope => {
             cannot_be_edited(pin, reason, at, to)
         }
+        Reason::NotFollowed if pin.form == Form::Rendered => found(
+            Severity::Warn,
+            format!("`{value}` stays: pods here run an image of Linkerd, and its chart does not give them"),
+        )
+        .hint(format!("set the images here to {to} by hand, or remove what the chart has given up")),
         Reason::NotFollowed => not_followed(pin, to)?,
         Reason::Held => {
             let by = pin.kept_by.as_ref().map(|line| format!("the comment at {}", said(line)));
@@ -301,6 +306,17 @@ mod tests {
             assert!(found[0].reason.contains(why), "{:?}", found[0].reason);
             assert_eq!(of(path, "2026.8.3"), []);
         }
+    }
+
+    #[test]
+    fn pods_of_linkerd_that_no_chart_gives_are_warned_of() {
+        let found = Case::default().pins(|b| {
+            b.chart("a.yaml", "linkerd-crds", "2026.8.2")
+                .pin("web.yaml", PinKind::RenderedManifest, "linkerd/helm edge-26.8.2")
+                .of("linkerd-viz")
+                .stays(Reason::NotFollowed)
+        });
+        assert_eq!(severities(&found.check(ID)), [Warn]);
     }
 
     #[test]

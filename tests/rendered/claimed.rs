@@ -87,7 +87,7 @@ fn again(
 
 fn given_by_jaeger(path: &str) -> Left {
     let path = RepoPath::new(path).unwrap();
-    Left { path, chart: VIZ.into(), given_by: Some(JAEGER.into()), by_cli: false }
+    Left { path, chart: VIZ.into(), given_by: Some(JAEGER.into()), by_cli: false, runs: false }
 }
 
 #[test]

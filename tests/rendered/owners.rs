@@ -6,7 +6,7 @@ use uplinker::{
     pins::{Reason, ScanOptions, scan},
     render::{
         DriftMode, Manifest,
-        committed::{Regenerate, Regenerated, named, prove_all, regenerate},
+        committed::{Left, Regenerate, Regenerated, named, prove_all, regenerate},
     },
 };
 
@@ -110,12 +110,19 @@ fn what_has_copied_the_marks_of_a_chart_is_no_rendering_of_it() {
              annotations:\n    linkerd.io/created-by: linkerd/helm edge-26.6.3\nspec:\n  template: {{}}\n"
         )
     };
-    for text in [object("Rollout", "allow-prometheus"), object("Deployment", "ours")] {
+    let pods = "template: {spec: {containers: [{name: web, image: 'cr.l5d.io/linkerd/web:edge-26.6.3'}]}}";
+    let running = object("Deployment", "ours").replace("template: {}", pods);
+    for (text, runs) in [
+        (object("Rollout", "allow-prometheus"), false),
+        (object("Deployment", "ours"), false),
+        (running, true),
+    ] {
         let tree = MemoryTree::new([("own.yaml", &text)]);
         for found in [made(&tree, NEW, &Ask::default()), over(&tree)] {
             assert!(found.missing.is_empty() && found.changes.is_empty(), "{:?}", found.missing);
-            let left: Vec<_> = found.left.iter().map(|left| (left.path.as_str(), left.by_cli)).collect();
-            assert_eq!(left, [("own.yaml", false)]);
+            let said = |left: &Left| (left.path.to_string(), left.by_cli, left.runs);
+            let left: Vec<_> = found.left.iter().map(said).collect();
+            assert_eq!(left, [("own.yaml".to_owned(), false, runs)]);
         }
         let proofs = request(&tree, NEW, &Ask::default(), |r| prove_all(r, &WORLD.bench.helm()));
         assert!(proofs.drifts.is_empty() && proofs.missing.is_empty(), "{proofs:?}");

@@ -5,6 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
+
 use super::{
     Committed, Left, Regenerate,
     placed::Reach,
@@ -12,7 +14,7 @@ use super::{
     work::{Work, Works, complete, rendered},
 };
 use crate::{
-    pins::Marks,
+    pins::{Marks, is_image},
     render::{Cause, Manifest, Object, ObjectKey, Renderer},
     repo::RepoPath,
 };
@@ -82,15 +84,29 @@ fn claims(set: &Committed, are_such: impl Fn(&Marks<'_>) -> bool) -> impl Iterat
         .map(|(file, _, object)| (&file.path, &object.key))
 }
 
+/// Tells whether a container in an object has an image of Linkerd.
+fn runs_linkerd(value: &Value) -> bool {
+    let image = |container: &Value| container.get("image").and_then(Value::as_str).is_some_and(is_image);
+    match value {
+        Value::Object(map) => map.iter().any(|(key, value)| match (key.as_str(), value) {
+            ("containers" | "initContainers", Value::Array(containers)) => containers.iter().any(image),
+            (_, value) => runs_linkerd(value),
+        }),
+        Value::Array(items) => items.iter().any(runs_linkerd),
+        _ => false,
+    }
+}
+
 // === impl Settled ===
 
 impl<'a> Settled<'a> {
     /// Says of a file that has marks of a set and nothing of it whose it is.
     pub(super) fn left(&self, set: &Committed, path: &RepoPath) -> Left {
         let given_by = self.givers.get(&(path, &*set.chart)).map(|chart| (*chart).to_owned());
-        let mut made = set.files.iter().filter(|file| file.path == *path).flat_map(own);
-        let by_cli = made.any(|(manifest, object)| marks(manifest, object).is_some_and(|marks| marks.cli));
-        Left { path: path.clone(), chart: set.chart.clone(), given_by, by_cli }
+        let made = || set.files.iter().filter(|file| file.path == *path).flat_map(own);
+        let by_cli = made().any(|(manifest, object)| marks(manifest, object).is_some_and(|marks| marks.cli));
+        let runs = made().any(|(_, object)| runs_linkerd(&object.value));
+        Left { path: path.clone(), chart: set.chart.clone(), given_by, by_cli, runs }
     }
 
     fn settle(&mut self, works: Works<'a>, beside: &Works<'a>) {

@@ -138,6 +138,8 @@ pub struct Left {
     pub given_by: Option<String>,
     /// Whether a command of the Linkerd CLI says that it made something of it.
     pub by_cli: bool,
+    /// Whether pods of it run an image of Linkerd, which then is of the release that it names.
+    pub runs: bool,
 }
 
 /// A place where a committed manifest is not what its chart and values give.
