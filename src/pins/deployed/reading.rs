@@ -33,15 +33,34 @@ pub(super) fn line(context: &Context<'_>, reading: &Reading) -> Option<Line> {
 }
 
 /// Finds the line of a template that a printed line came of: the only one that begins alike, or of several the only one that
-/// ends alike too.
+/// ends alike too, or the only one that has in order what stands around its actions.
 fn of_template(template: &str, printed: &str, at: usize) -> Option<usize> {
     let (before, behind) = printed.split_at_checked(at)?;
-    let begins = before.rsplit('\n').next().unwrap_or_default().trim();
-    let ends = behind.lines().next().unwrap_or_default().rsplit('#').next().unwrap_or_default();
+    let start = before.rsplit('\n').next().unwrap_or_default();
+    let end = behind.lines().next().unwrap_or_default();
+    let (begins, ends) = (start.trim(), end.rsplit('#').next().unwrap_or_default());
     let lines = || (1..).zip(template.lines()).filter(|(_, line)| line.trim_start().starts_with(begins));
     let only = |mut found: Vec<usize>| found.pop().filter(|_| found.is_empty());
     let alike = lines().map(|(number, _)| number).collect();
-    only(alike).or_else(|| only(lines().filter(|(_, line)| line.ends_with(ends)).map(|(n, _)| n).collect()))
+    let whole = format!("{start}{end}");
+    let printing = || (1..).zip(template.lines()).filter(|(_, line)| may_print(line.trim(), whole.trim()));
+    only(alike)
+        .or_else(|| only(lines().filter(|(_, line)| line.ends_with(ends)).map(|(n, _)| n).collect()))
+        .or_else(|| only(printing().map(|(number, _)| number).collect()))
+}
+
+/// Tells whether a line of a template may have printed a line: one that is nothing but actions may print any, and says nothing.
+fn may_print(line: &str, printed: &str) -> bool {
+    let mut actions = line.split("{{");
+    let first = actions.next().unwrap_or_default();
+    let literals: Vec<&str> =
+        actions.map(|part| part.split_once("}}").map_or("", |(_, text)| text)).collect();
+    let Some((last, between)) = literals.split_last() else { return false };
+    let mut rest = printed.strip_prefix(first).and_then(|rest| rest.strip_suffix(last));
+    for literal in between {
+        rest = rest.and_then(|rest| rest.split_once(literal)).map(|(_, rest)| rest);
+    }
+    rest.is_some() && [first].iter().chain(&literals).any(|text| text.contains(char::is_alphabetic))
 }
 
 /// Tells whether a comment holds what is named at a place.
@@ -170,5 +189,10 @@ mod tests {
         let alike = "a:\n  version: {{ .Values.a }}\nb:\n  version: {{ .Values.b }}\n";
         assert_eq!(line(alike, 0), None);
         assert_eq!(line("{{ include \"a\" . }}\n", 0), None);
+        let flow = "{{ range .Values.apps }}\n- {of: {{ .name }}, version: {{ .version | default $.Values.version }}}\n{{ end }}\n";
+        let printed = "- {of: billing, version: 2026.8.2}\n";
+        let at = printed.find("2026").unwrap();
+        assert_eq!(of_template(flow, printed, at), Some(2), "what stands around its actions is there");
+        assert_eq!(of_template(&flow.replace("of:", "for:"), printed, at), None);
     }
 }
