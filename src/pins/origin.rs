@@ -15,6 +15,9 @@ use crate::{
     linkerd::{CHARTS, EDGE_CHARTS, retired_chart},
 };
 
+/// The host of the repositories of Linkerd's own charts.
+const HOST: &str = "helm.linkerd.io";
+
 /// Where a chart is said to come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
@@ -119,13 +122,15 @@ fn is_edge(url: &str) -> bool {
     plain == EDGE_CHARTS || plain.strip_prefix("http://") == EDGE_CHARTS.strip_prefix("https://")
 }
 
+/// Tells whether an address is that of a repository of Linkerd's own charts, of whatever channel.
+pub(super) fn is_linkerds(url: &str) -> bool {
+    Url::parse(url).is_ok_and(|url| url.host_str() == Some(HOST))
+}
+
 /// Tells whether an address is one of Linkerd's or Buoyant's that is not the edge channel.
 fn is_other_channel(url: &str) -> bool {
     let host = Url::parse(url).ok().and_then(|u| u.host_str().map(str::to_owned)).unwrap_or_default();
-    host == "helm.linkerd.io"
-        || host == "buoyant.io"
-        || host.ends_with(".buoyant.io")
-        || host == "helm.buoyant.cloud"
+    host == HOST || host == "buoyant.io" || host.ends_with(".buoyant.io") || host == "helm.buoyant.cloud"
 }
 
 /// Tells whether an address hides its host behind `user@` or is link-local.

@@ -1,7 +1,8 @@
 //! Step 5, pins: what a text gives a chart of Linkerd's as a version that names no channel: `--version 1.16.11`.
 //!
 //! In: a text. Out: the bytes of each, with why it stays, where that is not for being of the edge channel. Such a number may be
-//! of anything: it counts in a command or a mapping that names the chart itself.
+//! of anything: it counts in a command or a mapping that names the chart itself, or in a mapping that names
+//! Linkerd's own repository of charts.
 
 use std::ops::Range;
 
@@ -9,6 +10,7 @@ use crate::{
     linkerd,
     pins::{
         Reason,
+        origin::is_linkerds,
         version_text::{Expects, Judged, VersionText, judge},
     },
 };
@@ -16,6 +18,8 @@ use crate::{
 /// Keys that give a chart's name, and those that give its version beside it.
 const CHARTS: [&str; 3] = ["chart", "chartName", "chartname"];
 const VERSIONS: [&str; 3] = ["version", "chartVersion", "targetRevision"];
+/// Those that give the address of its repository.
+const REPOSITORIES: [&str; 3] = ["repository", "repo", "repoURL"];
 /// How Helm's command line gives a version.
 const FLAG: &str = "--version";
 /// The deepest mapping that is looked at.
@@ -76,7 +80,9 @@ fn in_mappings(text: &str) -> Vec<Number> {
             }
             if let Some(mapping) = open.last_mut() {
                 let value = line.get(behind..).unwrap_or_default();
-                mapping.is_chart_s |= CHARTS.contains(&key) && words(value).next().is_some_and(is_chart);
+                let first = words(value).next();
+                mapping.is_chart_s |= CHARTS.contains(&key) && first.is_some_and(is_chart)
+                    || REPOSITORIES.contains(&key) && first.is_some_and(is_linkerds);
                 let version = number(line, behind).filter(|_| VERSIONS.contains(&key));
                 mapping.versions.extend(version.map(|(span, why)| (moved(span, start), why)));
             }
@@ -172,5 +178,9 @@ mod tests {
         assert_eq!(found(text), [("1.16.11", Some(Reason::Channel))]);
         assert_eq!(found("chart: linkerd-crds\nappVersion: 1.0.0\ntargetRevision: '1.8.0'\n").len(), 1);
         assert_eq!(found("chart: linkerd-crds-extra\nversion: 1.0.0\n"), []);
+        let of = |address: &str| found(&format!("chart:\n  repository: {address}\n  version: 2.7.0\n")).len();
+        let addresses = ["https://helm.linkerd.io/stable", "'https://helm.linkerd.io/stable/'"];
+        assert_eq!(addresses.map(of), [1, 1], "Flux's first HelmRelease need not name the chart");
+        assert_eq!(of("https://helm.linkerd.io.example.com/stable"), 0);
     }
 }
