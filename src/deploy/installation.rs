@@ -7,6 +7,7 @@
 
 mod clusters;
 mod group;
+mod looked_up;
 mod name;
 mod places;
 mod reach;

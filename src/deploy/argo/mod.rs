@@ -44,3 +44,9 @@ const ELEMENTS: usize = 10_000;
 pub fn is_cluster(object: &Object) -> bool {
     object.is("", "Secret") && object.label(SECRET_TYPE).is_some_and(|label| label.text() == "cluster")
 }
+
+/// Tells whether it is that of the cluster that Argo CD runs in.
+pub fn is_own_cluster(object: &Object) -> bool {
+    let is_own = |server: &str| server.trim_end_matches('/') == OWN_CLUSTER[0];
+    is_cluster(object) && object.value.text(&["stringData", "server"]).is_some_and(|server| is_own(&server))
+}

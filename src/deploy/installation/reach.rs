@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use super::{
     BUILDS, Mark, Role,
+    looked_up::{fills, is_looked_up, is_release, is_remote, leaves_out},
     places::Places,
     top::{self, Away, Id, Made, Seated, Top},
 };
@@ -125,8 +126,10 @@ pub(super) fn lots(
     let folders: Vec<String> =
         tops.iter().filter_map(Top::folder).chain(kustomizations.iter().flat_map(kinds::folders)).collect();
     let outer = Cluster::new(loose.iter().chain(&kustomizations));
+    let of_no_hub = loose.iter().filter(|object| !argo::is_own_cluster(object));
+    let of_no_hub = Cluster::new(of_no_hub.chain(&kustomizations));
     for top in tops {
-        let walked = walk((files, charts), &places, top, &outer, builds)?;
+        let walked = walk((files, charts), &places, top, [&outer, &of_no_hub], builds)?;
         builds = walked.builds;
         bound.extend(walked.bound);
         brought.extend(walked.brought);
@@ -219,11 +222,12 @@ fn unapplied(
 }
 
 /// Walks twice where objects of the cluster fill in texts of others, or leave files out: they are known after the first walk.
+/// An Argo CD is in one cluster, so that where it is told the Secret of which that is, those of others are none of its.
 fn walk(
     (files, charts): (&dyn Files, &Evaluations),
     places: &Places<'_>,
     top: &Top,
-    outer: &Cluster<'_>,
+    [outer, of_no_hub]: [&Cluster<'_>; 2],
     builds: usize,
 ) -> Option<Walked> {
     let begin = |builds| {
@@ -235,7 +239,9 @@ fn walk(
     if walk.fills {
         let known = walk.kept;
         walk = begin(walk.builds);
-        walk.from(top, &Cluster::within(known.iter().map(|(object, _)| object), outer))?;
+        let is_hub = known.iter().any(|(object, _)| argo::is_own_cluster(object));
+        let around = if is_hub { of_no_hub } else { outer };
+        walk.from(top, &Cluster::within(known.iter().map(|(object, _)| object), around))?;
     }
     let brought = walk.kept.iter().map(|(object, _)| object.file.clone()).collect();
     walk.releases(outer);
@@ -337,7 +343,7 @@ impl Walk<'_> {
                 object.value.scalars().into_iter().for_each(|scalar| places.read(scalar, read));
             }
             if is_looked_up(&object) {
-                self.fills |= leaves_out(&object);
+                self.fills |= leaves_out(&object) || argo::is_own_cluster(&object);
                 self.kept.push((object, way));
             }
         }
@@ -459,42 +465,4 @@ fn own_sources<'c>(release: &Object, cluster: &Cluster<'c>) -> Option<Vec<&'c Ob
     }
     let [own] = cluster.variants(&sources, &release.file).try_into().ok()?;
     Some(own)
-}
-
-/// Tells whether an object has Flux render a chart.
-fn is_release(object: &Object) -> bool {
-    object.is(flux::RELEASES, "HelmRelease")
-}
-
-/// Tells whether a release says itself to which other cluster it goes.
-fn is_remote(object: &Object) -> bool {
-    object.value.path(&["spec", "kubeConfig"]).is_some()
-}
-
-/// Tells whether texts of the object's build are filled in from objects of the cluster.
-fn fills(object: &Object) -> bool {
-    let from = object.value.path(&["spec", "postBuild"]).map(|build| build.list_at("substituteFrom"));
-    from.is_some_and(|from| !from.is_empty()) || object.kind() == "ResourceSet"
-}
-
-/// Tells whether an object is a source that leaves files out.
-fn leaves_out(object: &Object) -> bool {
-    object.group() == flux::SOURCES && object.value.path(&["spec", "ignore"]).is_some()
-}
-
-/// Tells whether other objects of the cluster ask for this one by name, or it asks for others.
-fn is_looked_up(object: &Object) -> bool {
-    matches!(
-        &*object.kind(),
-        "ConfigMap"
-            | "Secret"
-            | "HelmRepository"
-            | "OCIRepository"
-            | "GitRepository"
-            | "Bucket"
-            | "HelmChart"
-            | "HelmChartConfig"
-            | "HelmRelease"
-            | "ResourceSetInputProvider"
-    )
 }

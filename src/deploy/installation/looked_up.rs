@@ -1,0 +1,41 @@
+//! Objects that releases and roots look up, and what of an object says that it looks others up.
+
+use crate::deploy::{flux, object::Object};
+
+/// Tells whether an object has Flux render a chart.
+pub(super) fn is_release(object: &Object) -> bool {
+    object.is(flux::RELEASES, "HelmRelease")
+}
+
+/// Tells whether a release says itself to which other cluster it goes.
+pub(super) fn is_remote(object: &Object) -> bool {
+    object.value.path(&["spec", "kubeConfig"]).is_some()
+}
+
+/// Tells whether texts of the object's build are filled in from objects of the cluster.
+pub(super) fn fills(object: &Object) -> bool {
+    let from = object.value.path(&["spec", "postBuild"]).map(|build| build.list_at("substituteFrom"));
+    from.is_some_and(|from| !from.is_empty()) || object.kind() == "ResourceSet"
+}
+
+/// Tells whether an object is a source that leaves files out.
+pub(super) fn leaves_out(object: &Object) -> bool {
+    object.group() == flux::SOURCES && object.value.path(&["spec", "ignore"]).is_some()
+}
+
+/// Tells whether other objects of the cluster ask for this one by name, or it asks for others.
+pub(super) fn is_looked_up(object: &Object) -> bool {
+    matches!(
+        &*object.kind(),
+        "ConfigMap"
+            | "Secret"
+            | "HelmRepository"
+            | "OCIRepository"
+            | "GitRepository"
+            | "Bucket"
+            | "HelmChart"
+            | "HelmChartConfig"
+            | "HelmRelease"
+            | "ResourceSetInputProvider"
+    )
+}
