@@ -23,16 +23,30 @@ const DEPTH: usize = 4;
 /// Charts that one chart takes in, with those that they take in: aliases multiply at each depth.
 const CHARTS: usize = 1_000;
 
-/// Lists the dependencies of a chart of the tree that `wanted` knows by name; `None` where the chart is none of the tree.
+/// What a chart of the tree depends on.
+#[derive(Debug, Default)]
+pub struct Dependencies {
+    /// What is rendered with it.
+    pub on: Vec<ChartRelease>,
+    /// The versions of what is not, whoever else may give it values.
+    pub off: Vec<Scalar>,
+}
+
+/// Reads the dependencies of a chart of the tree that `wanted` knows by name; `None` where the chart is none of the tree.
+pub fn all(release: &ChartRelease, files: &dyn Files, wanted: &dyn Fn(&str) -> bool) -> Option<Dependencies> {
+    let chart = release.folder_in(files)?;
+    let (mut found, mut left) = (Dependencies::default(), CHARTS);
+    Umbrella { release, files, wanted, folder: chart }.take(DEPTH, &mut left, &mut found);
+    Some(found)
+}
+
+/// Lists those that are rendered with it.
 pub fn dependencies(
     release: &ChartRelease,
     files: &dyn Files,
     wanted: &dyn Fn(&str) -> bool,
 ) -> Option<Vec<ChartRelease>> {
-    let chart = release.folder_in(files)?;
-    let (mut found, mut left) = (Vec::new(), CHARTS);
-    Umbrella { release, files, wanted, folder: chart }.take(DEPTH, &mut left, &mut found);
-    Some(found)
+    all(release, files, wanted).map(|all| all.on)
 }
 
 /// Says what a chart is given that a deployer puts into the chart of a release, under a key of that one's values, and whether
@@ -147,7 +161,7 @@ struct Dependency<'v> {
 // === impl Umbrella ===
 
 impl Umbrella<'_> {
-    fn take(&self, depth: usize, left: &mut usize, found: &mut Vec<ChartRelease>) {
+    fn take(&self, depth: usize, left: &mut usize, found: &mut Dependencies) {
         let Some(depth) = depth.checked_sub(1) else { return };
         let Some((path, chart)) = named(self.files, &self.folder) else { return };
         let all = chart.list_at(DEPENDENCIES).iter().enumerate();
@@ -157,13 +171,19 @@ impl Umbrella<'_> {
         }
         let layers = layers(self.release, Some(self.folder.as_str()), self.files);
         let values = layered(&layers).value;
-        for dependency in named.iter().filter(|dependency| is_on(dependency.value, &values)) {
+        let is_told = !layers.iter().any(|layer| matches!(layer, Layer::Outside { .. }));
+        for dependency in &named {
+            if !is_on(dependency.value, &values) {
+                let is_off = is_told && is_decided(dependency.value, &values);
+                found.off.extend(dependency.version.clone().filter(|_| is_off));
+                continue;
+            }
             let Some(less) = left.checked_sub(1) else { return };
             *left = less;
             let release = self.given(&path, dependency, &layers);
             match release.folder_in(self.files) {
                 Some(folder) => Umbrella { release: &release, folder, ..*self }.take(depth, left, found),
-                None => found.push(release),
+                None => found.on.push(release),
             }
         }
     }
@@ -265,6 +285,14 @@ pub(super) fn is_on(dependency: &Value, values: &Value) -> bool {
     let tags = dependency.list_at("tags").iter().filter_map(Value::as_scalar);
     let tags: Vec<bool> = tags.filter_map(|tag| set(&format!("tags.{}", tag.text()))).collect();
     tags.is_empty() || tags.contains(&true)
+}
+
+/// Tells whether the tree knows all that switches a dependency on or off.
+fn is_decided(dependency: &Value, values: &Value) -> bool {
+    let conditions = dependency.text(&["condition"]).unwrap_or_default();
+    let keys = conditions.split(',').filter_map(|path| path.trim().split('.').next());
+    let mut deciding = keys.chain(["tags"]).filter_map(|key| values.get(key)).flat_map(Value::scalars);
+    deciding.all(|text| text.unknown_to().is_none())
 }
 
 /// Takes of one layer what a dependency gets under a key, without the values that switch it on: the umbrella reads those.

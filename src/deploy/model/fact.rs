@@ -3,7 +3,7 @@
 use crate::{
     deploy::{
         chart::ChartRelease, cluster::Cluster, json_patch::Guard, kinds::Deployer, note::Note,
-        object::Object, tree_chart::Rendered, value::Value,
+        object::Object, tree_chart::Rendered, umbrella::Dependencies, value::Value,
     },
     repo::RepoPath,
 };
@@ -40,7 +40,7 @@ pub enum Fact<'f> {
     /// A chart as it is rendered.
     Use(&'f ChartRelease),
     /// A chart of the tree that is deployed, with what it depends on of the charts that are none of the tree's.
-    Umbrella(&'f ChartRelease, &'f [ChartRelease]),
+    Umbrella(&'f ChartRelease, &'f Dependencies),
     /// An object, with those that it may refer to.
     Object(&'f Object, &'f Cluster<'f>),
     /// What is said of an object that is not in the tree, and the charts that may have made it.

@@ -89,8 +89,8 @@ impl<R: Default + Send> Builder<'_, R> {
 
     pub(super) fn umbrella(&self, release: &ChartRelease, facts: &mut R) {
         let is_foreign = |name: &str| self.entries.charts.is_foreign(name);
-        if let Some(of) = umbrella::dependencies(release, self.files, &is_foreign) {
-            (self.take)(facts, Fact::Umbrella(release, &of));
+        if let Some(all) = umbrella::all(release, self.files, &is_foreign) {
+            (self.take)(facts, Fact::Umbrella(release, &all));
         }
     }
 }

@@ -13,6 +13,7 @@ use super::{
     beyond::{Beyond, NotFollowed},
     charts::Charted,
     claim::{Claim, Release, claims, not_followed},
+    dependencies::Dependencies,
     foreign::{At, Foreigns, readings},
     uses::Uses,
 };
@@ -22,6 +23,7 @@ use crate::{
         go_template::unfollowed,
         json_patch::Guard,
         tree_chart::{Evaluations, Rendered},
+        umbrella,
     },
     pins::{
         Deployment, Form, PinKind, Reason, Skipped,
@@ -58,7 +60,9 @@ pub(in crate::pins) struct Claims {
     /// What was evaluated of charts of the tree.
     pub charts: Charted,
     /// The folders of charts of the tree that are deployed and take others in.
-    pub umbrellas: BTreeSet<String>,
+    umbrellas: BTreeSet<String>,
+    /// What these take in.
+    pub(super) dependencies: Dependencies,
     /// Charts of the tree that the model itself does not find deployed.
     pub local: Vec<ChartRelease>,
     /// Objects that the model itself does not find deployed.
@@ -107,6 +111,12 @@ impl Claims {
     pub fn take_rendered(&mut self, release: &ChartRelease, rendered: &Rendered) {
         self.charts.take(release, rendered);
         rendered.elsewhere.iter().for_each(|text| self.take_not_followed(text));
+    }
+
+    /// Takes a chart of the tree that is deployed, with what it depends on.
+    pub fn take_umbrella(&mut self, release: &ChartRelease, all: &umbrella::Dependencies) {
+        self.umbrellas.extend(release.folder());
+        self.dependencies.take(all);
     }
 
     /// Takes the releases that are handed to those who know parts of a text.
@@ -266,6 +276,7 @@ impl Claims {
         self.deployments.extend(other.deployments);
         self.charts.append(other.charts);
         self.umbrellas.extend(other.umbrellas);
+        self.dependencies.append(other.dependencies);
         self.local.extend(other.local);
         self.objects.extend(other.objects);
         self.shadowed.extend(other.shadowed);

@@ -8,6 +8,7 @@ mod by_file;
 mod charts;
 mod claim;
 mod claims;
+mod dependencies;
 mod foreign;
 mod images;
 mod objects;
@@ -48,9 +49,11 @@ pub(super) fn pins(
     found.aliases_read.extend(std::mem::take(&mut claims.aliases));
     // What a chart has made is said as a whole.
     let made: BTreeSet<RepoPath> = found.rendered.iter().map(|file| file.path.clone()).collect();
+    let dependencies = std::mem::take(&mut claims.dependencies);
     let (mut places, foreign) = claims.into_places();
     places.retain(|claim| claim.spec.kind != PinKind::Image || !made.contains(&claim.path));
     site::pins(context, &places, found);
+    dependencies.leave_off(&mut found.pins);
     foreign
 }
 

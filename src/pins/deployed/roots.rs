@@ -94,10 +94,10 @@ pub(in crate::pins) fn roots(
     let found = model(context.files, &entries, &|claims: &mut Claims, fact| match fact {
         Fact::Release(asked) => take_asked(context, &asked, claims),
         Fact::Use(release) => claims.uses.take(context, release),
-        Fact::Umbrella(release, of) => {
-            claims.uses.umbrella(context, release, of);
-            claims.umbrellas.extend(release.folder());
-            of.iter().for_each(|dependency| take_dependency(context, dependency, claims));
+        Fact::Umbrella(release, all) => {
+            claims.uses.umbrella(context, release, &all.on);
+            claims.take_umbrella(release, all);
+            all.on.iter().for_each(|dependency| take_dependency(context, dependency, claims));
         }
         Fact::Object(object, cluster) => {
             take_object(object, cluster, context.options, claims);
