@@ -28,16 +28,19 @@ impl<'p> Versions<'p> {
         Self { moving, staying: staying.into_iter().filter_map(stays).collect() }
     }
 
-    /// Returns the nearest one that stays to a value, where no version of its chart that moves is as near.
+    /// Returns the nearest one that stays to a value, where no version of its chart that moves is nearer: for either of two that
+    /// are as near it may be meant.
     pub fn near(&self, value: &Pin) -> Option<(Reason, Line)> {
         let chart = value.chart.as_deref()?;
         let shared = |pin: &Pin| pin.path.shared_folders(&value.path);
-        // One that is not followed may be of any chart.
-        let may_be = |pin: &Pin| pin.kind == PinKind::Other || pin.is_of(chart);
-        let staying = self.staying.iter().filter(|(pin, _)| may_be(pin));
-        let (nearest, reason) = staying.max_by_key(|(pin, _)| shared(pin))?;
         let moving = self.moving.iter().filter(|pin| pin.is_of(chart)).map(|pin| shared(pin)).max();
-        let is_nearer = moving.is_none_or(|moving| moving < shared(nearest));
-        is_nearer.then(|| (*reason, (nearest.path.clone(), nearest.site.line)))
+        // One that is not followed may be of any chart.
+        let counts = |pin: &Pin| match pin.is_of(chart) {
+            true => moving.is_none_or(|moving| moving <= shared(pin)),
+            false => pin.kind == PinKind::Other && moving.is_none_or(|moving| moving < shared(pin)),
+        };
+        let staying = self.staying.iter().filter(|(pin, _)| counts(pin));
+        let (nearest, reason) = staying.max_by_key(|(pin, _)| shared(pin))?;
+        Some((*reason, (nearest.path.clone(), nearest.site.line)))
     }
 }
