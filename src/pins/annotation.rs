@@ -52,8 +52,9 @@ pub(super) enum Effect {
 }
 
 /// Says who reads the annotations map at a path of an object.
-pub(super) fn effect(kind: &str, path: &[&str]) -> Effect {
+pub(super) fn effect(group: &str, kind: &str, path: &[&str]) -> Effect {
     let pod = match kind {
+        _ if is_namesake(group, kind) => is_of_pods(path),
         "Namespace" => {
             return if path == ["metadata", "annotations"] { Effect::Namespace } else { Effect::None };
         }
@@ -90,14 +91,29 @@ pub(super) fn effect(kind: &str, path: &[&str]) -> Effect {
         // Nothing of these is a pod, and what they hold or lay over others is read by itself.
         "HelmRelease" | "HelmChart" | "Kustomization" | "ResourceSet" | "ConfigMap" | "Secret"
         | "AppProject" => false,
-        // An operator's own kind: what it is told to annotate is its pods, as Knative's `spec.template` and the
-        // `spec.podMetadata` of Prometheus do.
-        _ => {
-            path.first() == Some(&"spec")
-                && path.last().is_some_and(|key| key.to_ascii_lowercase().ends_with("annotations"))
-        }
+        _ => is_of_pods(path),
     };
     if pod { Effect::Pod } else { Effect::None }
+}
+
+/// Tells whether an object has only the kind's name in common with one that is known here, as KubeVela's Application has. A part
+/// of an object may say no group.
+fn is_namesake(group: &str, kind: &str) -> bool {
+    let own: &[&str] = match kind {
+        "Application" | "ApplicationSet" | "AppProject" | "Rollout" => &["argoproj.io"],
+        "Task" | "TaskRun" | "Pipeline" | "PipelineRun" => &["tekton.dev"],
+        "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" => &["apps", "extensions"],
+        "Job" | "CronJob" => &["batch"],
+        _ => return false,
+    };
+    !group.is_empty() && !own.contains(&group)
+}
+
+/// What an operator is told to annotate under the `spec` of its own kind is its pods, as Knative's `spec.template` and the
+/// `spec.podMetadata` of Prometheus do.
+fn is_of_pods(path: &[&str]) -> bool {
+    path.first() == Some(&"spec")
+        && path.last().is_some_and(|key| key.to_ascii_lowercase().ends_with("annotations"))
 }
 
 #[cfg(test)]
@@ -107,16 +123,25 @@ mod tests {
     #[test]
     fn only_pods_and_namespaces_are_read() {
         let template = ["spec", "template", "metadata", "annotations"];
-        assert_eq!(effect("Rollout", &template), Effect::Pod);
-        assert_eq!(effect("Deployment", &["metadata", "annotations"]), Effect::None);
-        assert_eq!(effect("Pod", &["metadata", "annotations"]), Effect::Pod);
-        assert_eq!(effect("TaskRun", &["metadata", "annotations"]), Effect::Pod);
-        assert_eq!(effect("Pod", &["spec", "annotations"]), Effect::None);
-        assert_eq!(effect("CronJob", &template), Effect::None);
-        assert_eq!(effect("Namespace", &["metadata", "annotations"]), Effect::Namespace);
-        assert_eq!(effect("Service", &["metadata", "annotations"]), Effect::None);
-        assert_eq!(effect("Service", &template), Effect::Pod, "of Knative");
-        assert_eq!(effect("Prometheus", &["spec", "podMetadata", "annotations"]), Effect::Pod);
-        assert_eq!(effect("Prometheus", &["metadata", "annotations"]), Effect::None);
+        assert_eq!(effect("argoproj.io", "Rollout", &template), Effect::Pod);
+        assert_eq!(effect("apps", "Deployment", &["metadata", "annotations"]), Effect::None);
+        assert_eq!(effect("", "Pod", &["metadata", "annotations"]), Effect::Pod);
+        assert_eq!(effect("tekton.dev", "TaskRun", &["metadata", "annotations"]), Effect::Pod);
+        assert_eq!(effect("", "Pod", &["spec", "annotations"]), Effect::None);
+        assert_eq!(effect("batch", "CronJob", &template), Effect::None);
+        assert_eq!(effect("", "Namespace", &["metadata", "annotations"]), Effect::Namespace);
+        assert_eq!(effect("", "Service", &["metadata", "annotations"]), Effect::None);
+        assert_eq!(effect("serving.knative.dev", "Service", &template), Effect::Pod, "of Knative");
+        assert_eq!(
+            effect("monitoring.coreos.com", "Prometheus", &["spec", "podMetadata", "annotations"]),
+            Effect::Pod
+        );
+        assert_eq!(effect("monitoring.coreos.com", "Prometheus", &["metadata", "annotations"]), Effect::None);
+        let properties = ["spec", "components", "[]", "properties", "annotations"];
+        let of_application = |group: &str| effect(group, "Application", &properties);
+        assert_eq!(["argoproj.io", ""].map(of_application), [Effect::None; 2]);
+        assert_eq!(of_application("core.oam.dev"), Effect::Pod, "of KubeVela");
+        let tasks = ["spec", "tasks", "[]", "template", "metadata", "annotations"];
+        assert_eq!(effect("batch.volcano.sh", "Job", &tasks), Effect::Pod);
     }
 }

@@ -29,7 +29,7 @@ pub(in crate::pins) fn take_object(
     options: &ScanOptions,
     claims: &mut Claims,
 ) {
-    let kind = object.kind();
+    let (group, kind) = (object.group(), object.kind());
     let namespace = match &*kind {
         "Namespace" => object.name(),
         _ => object.namespace(),
@@ -43,7 +43,7 @@ pub(in crate::pins) fn take_object(
         let annotations = || [path.as_slice(), &["annotations"]].concat();
         if options.restarts
             && asks(value, "labels")
-            && annotation::effect(&kind, &annotations()) == Effect::Pod
+            && annotation::effect(&group, &kind, &annotations()) == Effect::Pod
         {
             let spec = annotation::spec().at_home(home(value.get("labels")));
             take_asking(value, ("labels", "annotations"), injected, spec, claims);
@@ -53,11 +53,11 @@ pub(in crate::pins) fn take_object(
         }
         take_revision(&kind, &path, value, claims);
         for (version, spec) in annotation::versions(value) {
-            if is_open(&object.group(), &kind, &path) {
+            if is_open(&group, &kind, &path) {
                 claims.take_not_followed(version);
                 continue;
             }
-            let stays = match annotation::effect(&kind, &path) {
+            let stays = match annotation::effect(&group, &kind, &path) {
                 Effect::None => Some(Reason::NoEffect),
                 Effect::Namespace if told(labels, None) == Injection::Shut => Some(Reason::OptedOut),
                 Effect::Namespace | Effect::Pod => opted_out(value, injected),
