@@ -16,6 +16,7 @@ use super::{
     version_text::{CHANNELS, Expects, VersionText},
 };
 use crate::{
+    deploy,
     linkerd::{self, CNI, CONTROL_PLANE, CRDS, EdgeVersion, MULTICLUSTER, VIZ},
     yaml::Node,
 };
@@ -166,6 +167,14 @@ fn is_marked(object: &Object<'_>) -> bool {
     let made = |by: &str| by.starts_with("linkerd/helm ") || by.starts_with("linkerd/cli ");
     label(object).is_some()
         || object.annotation(CREATED_BY).is_some_and(|by| made(by) && (object.kind != "Pod" || own()))
+}
+
+/// Tells whether an object that stands in a chart's output has a mark of Linkerd's: what has none is somebody's own.
+pub(super) fn has_mark(object: &deploy::Object) -> bool {
+    const LABELS: [&str; 3] =
+        ["linkerd.io/extension", "linkerd.io/cni-resource", "linkerd.io/control-plane-component"];
+    let is_labelled = || LABELS.iter().any(|key| object.label(key).is_some());
+    object.annotation(CREATED_BY).is_some() || is_labelled()
 }
 
 /// Tells whether an object has pods or defines a kind. Each chart of Linkerd's gives such ones, and what people put a mark of

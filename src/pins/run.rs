@@ -58,7 +58,7 @@ struct FileResult {
     terraform: Vec<RepoPath>,
     /// Files of helmfile that do.
     helmfiles: Vec<RepoPath>,
-    /// Files of which the objects are read as they stand there too, and whether those of deployers alone.
+    /// Files of which the objects are read as they stand there too, and whether they are a chart's output.
     written: Vec<(RepoPath, bool)>,
     /// What is read of deployers' files.
     claims: Claims,

@@ -25,8 +25,6 @@ use crate::{
 pub struct Written {
     /// The file.
     pub path: RepoPath,
-    /// Whether its objects of deployers alone are read.
-    pub of_deployers: bool,
     /// Whether a kustomization takes it in.
     pub is_taken: bool,
 }
@@ -50,12 +48,9 @@ impl<R: Default + Send> Builder<'_, R> {
         seen: &Seen,
         as_written: &mut AsWritten<R>,
     ) {
-        let mut kept = self.read(&file.path);
+        let kept = self.read(&file.path);
         let AsWritten { said, covered } = as_written;
         (self.take)(&mut said.facts, Fact::File(&file.path));
-        if file.of_deployers {
-            kept.objects.clear();
-        }
         // What nobody takes in is deployed as its file has it; of what builds have, what they make of it counts.
         let is_alone = !file.is_taken && !is_built;
         self.hand_over(&kept, all, is_alone, if is_built { &mut *covered } else { &mut *said });

@@ -24,6 +24,7 @@ use crate::{
         PinKind, annotation, chart,
         context::Context,
         found::Spec,
+        rendered::has_mark,
         version_text::{Expects, tokens},
     },
     repo::RepoPath,
@@ -34,7 +35,7 @@ const DEPTH: usize = 64;
 
 /// Takes all that Flux, Argo CD, k3s and kustomizations deploy.
 ///
-/// `written` are files whose objects are read as they stand there too, and whether those of deployers alone.
+/// `written` are files whose objects are read as they stand there too, and whether they are a chart's output.
 pub(in crate::pins) fn roots(
     context: &Context<'_>,
     named: &[RepoPath],
@@ -67,13 +68,11 @@ pub(in crate::pins) fn roots(
     let known: HashSet<&RepoPath> = written.iter().map(|(path, _)| path).collect();
     let loose =
         index.objects.iter().filter(|path| !known.contains(path) && !is_taken(path) && !is_template(path));
-    let written: Vec<Written> = written
-        .iter()
-        .filter(|(path, _)| !is_template(path))
-        .map(|(path, of_deployers)| (path, *of_deployers))
-        .chain(loose.map(|path| (path, false)))
-        .map(|(path, of_deployers)| Written { path: path.clone(), of_deployers, is_taken: is_taken(path) })
-        .collect();
+    let of_charts: HashSet<&RepoPath> =
+        written.iter().filter(|(_, of_chart)| *of_chart).map(|(path, _)| path).collect();
+    let written = written.iter().map(|(path, _)| path).filter(|path| !is_template(path)).chain(loose);
+    let written: Vec<Written> =
+        written.map(|path| Written { path: path.clone(), is_taken: is_taken(path) }).collect();
     let folders: Vec<String> = folders.into_iter().map(str::to_owned).collect();
     let (releases, lone) = (std::mem::take(&mut claims.local), charts::lone(context, named));
     let (objects, shadowed) = (std::mem::take(&mut claims.objects), std::mem::take(&mut claims.shadowed));
@@ -88,7 +87,11 @@ pub(in crate::pins) fn roots(
         charts: &charts,
         folders: &folders,
         wanted: &|folder| wanted.contains(folder),
-        mentions: &mentions,
+        // What a chart has made is said as a whole, unless somebody builds more of it.
+        mentions: &|object| {
+            let is_of_chart = object.by.is_none() && of_charts.contains(&object.file);
+            mentions(object) && !(is_of_chart && has_mark(object))
+        },
         names_release: &|object| has(&object.value, DEPTH, &|_, text| !tokens(text).is_empty()),
     };
     let found = model(context.files, &entries, &|claims: &mut Claims, fact| match fact {
