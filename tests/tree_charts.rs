@@ -21,7 +21,7 @@ use crate::support::{
 use serde_json::{Value, json};
 use uplinker::{
     helm::{Evaluate, Evaluator, File, Helm, HelmError, Template},
-    pins::{Inventory, PinKind, ScanOptions, SkipReason, scan},
+    pins::{Inventory, PinKind, Reason, ScanOptions, SkipReason, scan},
     repo::{Mode, Tree},
     sys::process::Limits,
 };
@@ -254,6 +254,30 @@ fn a_chart_that_goes_over_a_limit_is_named_and_every_other_pin_is_found() {
             assert!(skip.reason == reason && detail.starts_with("the chart `c`: helm "), "{path}: {detail}");
         }
     }
+}
+
+#[test]
+fn a_text_that_a_template_reads_is_no_text_for_people() {
+    let template = "{{- range .Files.Lines \"versions.txt\" }}\n{{- with splitList \"=\" . }}\n{{- if eq (len .) 2 }}\n---\napiVersion: \
+                    argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: {{ index . 0 }}}\nspec:\n  source: {repoURL: \
+                    https://helm.linkerd.io/edge, chart: {{ index . 0 }}, targetRevision: {{ index . 1 }}}\n{{- end }}\n{{- end }}\n\
+                    {{- end }}\n";
+    let tree = MemoryTree::new([
+        CHART,
+        ("c/README.md", "Installs linkerd-crds 2026.8.2.\n"),
+        ("c/templates/a.yaml", template),
+        ("c/versions.txt", "linkerd-crds=2026.8.2\nlinkerd-control-plane=2026.8.2\n"),
+    ]);
+    let found = |helm| {
+        let mut told = told(&scanned(&tree, helm));
+        told.retain(|line| line.starts_with("c/versions.txt"));
+        told
+    };
+    let both = |fate: &str| [1, 2].map(|line| format!("c/versions.txt:{line} 2026.8.2 {fate}"));
+    assert_eq!(found(Some(evaluator(Helm::LIMITS, None))), both("moves"));
+    assert_eq!(found(None), both("NotFollowed"));
+    let readme = scanned(&tree, None).pins().find(|pin| pin.path.as_str() == "c/README.md").cloned();
+    assert!(readme.is_none_or(|pin| pin.stays == Some(Reason::NotDeployed)));
 }
 
 /// A chart with one template, beside its values.

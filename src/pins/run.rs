@@ -303,7 +303,7 @@ fn look(context: &Context<'_>, entry: &Entry, hit: &Hit) -> FileResult {
             Err(unread) => result.take_unread(context, entry, hit, unread),
         },
         class if hit.named => match context.corpus.text(entry) {
-            Ok(text) => text_file(entry, &text, class, hit, &mut result),
+            Ok(text) => text_file(context, (entry, &*text), class, hit, &mut result),
             Err(unread) => result.take_unread(context, entry, hit, unread),
         },
         _ => {}
@@ -373,7 +373,13 @@ fn unread_variables(place: Place<'_>, object: &Object<'_>, found: &mut Found) {
     }
 }
 
-fn text_file(entry: &Entry, text: &str, class: Class, hit: &Hit, result: &mut FileResult) {
+fn text_file(
+    context: &Context<'_>,
+    (entry, text): (&Entry, &str),
+    class: Class,
+    hit: &Hit,
+    result: &mut FileResult,
+) {
     let sealed = crate::yaml::encrypted(text.as_bytes());
     let file = TextFile { path: &entry.path, blob: entry.id, text, sealed };
     let markers = marker::pins(&file);
@@ -381,7 +387,9 @@ fn text_file(entry: &Entry, text: &str, class: Class, hit: &Hit, result: &mut Fi
     match class {
         // A tag of the edge channel is one wherever it stands; what else names a release has to speak of Linkerd.
         Class::Prose => {
-            let told = other::pins(&file, &markers, Reason::NotDeployed);
+            let is_read = is_named_in_chart(context, &entry.path);
+            let reason = if is_read { Reason::NotFollowed } else { Reason::NotDeployed };
+            let told = other::pins(&file, &markers, reason);
             told.report(&mut result.found.pins, &mut result.skipped);
         }
         Class::Unknown | Class::Script => {
@@ -405,6 +413,17 @@ fn text_file(entry: &Entry, text: &str, class: Class, hit: &Hit, result: &mut Fi
         result.comments.take(&file);
     }
     result.found.pins.extend(markers);
+}
+
+/// Tells whether a template of the chart around a file reads it by its name.
+fn is_named_in_chart(context: &Context<'_>, path: &RepoPath) -> bool {
+    let folder = chart::folder_around(context, path);
+    let Some(templates) = folder.and_then(|folder| RepoPath::resolve(folder, "templates")) else {
+        return false;
+    };
+    let entries = context.files.below(templates.as_str()).iter();
+    let mut texts = entries.filter_map(|entry| context.files.file(entry.path.as_str()).ok());
+    texts.any(|source| source.text.contains(".Files") && source.text.contains(path.name()))
 }
 
 /// Names files that something deployed asks for, that name a release, and that cannot be read.

@@ -258,7 +258,7 @@ fn in_file(place: &str, text: &str) -> Vec<Range<usize>> {
     // By their versions Helm finds the charts that are depended on: none of them is printed.
     if inside.starts_with("crds/")
         || inside == "requirements.yaml"
-        || [".md", ".txt", ".lock", ".helmignore"].iter().any(|end| lower.ends_with(end))
+        || [".lock", ".helmignore"].iter().any(|end| lower.ends_with(end))
     {
         return Vec::new();
     }
@@ -346,6 +346,13 @@ mod tests {
         for text in ["10.0.0.1", "1.5", "100m", "v2", "2026-08-02", "1..2", "12345678.1.2222222222"] {
             assert_eq!(of(text), [""; 0], "{text}");
         }
+    }
+
+    #[test]
+    fn a_template_may_read_any_text_of_a_chart() {
+        let of = |place: &str| in_file(place, "a=2026.8.2\n").len();
+        assert_eq!([of("versions.txt"), of("charts/a/README.md"), of("VERSION")], [1; 3]);
+        assert_eq!([of("Chart.lock"), of(".helmignore"), of("crds/a.txt")], [0; 3]);
     }
 
     #[test]
