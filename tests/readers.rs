@@ -347,3 +347,28 @@ fn what_a_chart_makes_by_chance_is_no_difference() {
                      v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {seed: \"{{ randAlphaNum 20 }}\"}\n";
     let _ = planned_with(by_chance).prints(&["2026.8.2 → 2026.8.3"]).never_says("model-diff");
 }
+
+#[test]
+fn what_depends_on_a_chart_at_the_version_that_moves_blocks() {
+    let plan = |asked: &str| {
+        let application = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: viz, namespace: argocd}\nspec:\n  source: \
+                           {repoURL: https://helm.linkerd.io/edge, chart: linkerd-viz, targetRevision: {{ .Chart.Version }}}\n";
+        let root = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: root, namespace: argocd}\nspec:\n  source: \
+                    {repoURL: https://git.example.org/mesh.git, path: charts/all, targetRevision: main}\n";
+        let all = format!(
+            "apiVersion: v2\nname: all\nversion: 0.1.0\ndependencies:\n- {{name: linkerd-apps, version: {asked:?}, repository: \
+             'file://../linkerd-apps'}}\n"
+        );
+        let mut scene = Scene::new(&[
+            ("root.yaml", root),
+            ("charts/all/Chart.yaml", &all),
+            ("charts/linkerd-apps/Chart.yaml", "apiVersion: v2\nname: linkerd-apps\nversion: 2026.8.2\n"),
+            ("charts/linkerd-apps/templates/viz.yaml", application),
+        ]);
+        scene.renders = true;
+        scene.feed.publish(release("edge-26.8.3", "2026-08-15T09:00:00Z"));
+        scene.command("plan").done()
+    };
+    let _ = plan("2026.8.2").prints(&["model-diff", "charts/linkerd-apps has 2026.8.3"]);
+    let _ = plan("~2026.8.0").prints(&["2026.8.2 → 2026.8.3"]).never_says("model-diff");
+}

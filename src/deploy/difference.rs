@@ -391,7 +391,9 @@ impl Compared {
 /// Says of a note what fails, and why.
 fn failure(note: &Note) -> Option<(String, String)> {
     match &note.about {
-        About::Fails { what, why } | About::Unread { what, why } => Some((what.clone(), why.clone())),
+        About::Fails { what, why } | About::Unread { what, why } | About::Unmet { what, why } => {
+            Some((what.clone(), why.clone()))
+        }
         About::Refused(why) => Some((note.path.to_string(), why.clone())),
         About::Cycle(what) | About::NoTarget(what) | About::Twice(what) => {
             Some((what.clone(), "it is not what kustomize takes".to_owned()))

@@ -46,6 +46,13 @@ pub enum About {
         /// Why.
         why: String,
     },
+    /// A version that something asks for, where what it asks has another one: who asks what, and which it has.
+    Unmet {
+        /// Who asks what.
+        what: String,
+        /// Which it has.
+        why: String,
+    },
     /// A chart that is over a limit of Helm's: which, and what limit.
     Over {
         /// The chart.

@@ -6,6 +6,8 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
+use semver::{Version, VersionReq};
+
 use crate::{
     deploy::{
         files::{FileError, Files},
@@ -265,6 +267,7 @@ impl Reader<'_> {
             let beside = dependency.text(&["repository"]);
             let beside = beside.as_deref().and_then(|address| address.strip_prefix("file://"));
             let beside = beside.and_then(|to| RepoPath::resolve(folder, to));
+            let is_fetched = vendored.is_none();
             let from = vendored.or_else(|| beside.filter(|folder| is_chart(self.files, folder.as_str())));
             let Some(from) = from.filter(|_| !(self.foreign)(&name)) else {
                 left_out.insert(name.clone().into_owned());
@@ -273,6 +276,9 @@ impl Reader<'_> {
                 }
                 continue;
             };
+            if is_fetched {
+                self.note_unmet(dependency, &from, path);
+            }
             if inner.insert(name.clone().into_owned()) {
                 let key = dependency.text(&["alias"]).unwrap_or_else(|| name.clone()).into_owned();
                 self.inner(from.as_str(), (place, &name), (key, dependency.clone()), depth)?;
@@ -297,6 +303,19 @@ impl Reader<'_> {
             }
         }
         Ok(left_out)
+    }
+
+    /// Notes a chart beside this one that has not the version which is asked for: Helm does not take it in then.
+    fn note_unmet(&mut self, dependency: &Value, folder: &RepoPath, path: &RepoPath) {
+        let chart = RepoPath::resolve(folder.as_str(), "Chart.yaml");
+        let chart = chart.and_then(|chart| self.files.documents(chart.as_str()).ok()?.first().cloned());
+        let own = chart.as_ref().and_then(|chart| chart.text(&["version"]));
+        let (Some(own), Some(asked)) = (own, dependency.text(&["version"])) else { return };
+        if is_met(&own, &asked) == Some(false) {
+            let what = format!("{} of {path}", dependency.text(&["name"]).unwrap_or_default());
+            let why = format!("it asks for version {asked}, and {folder} has {own}");
+            self.package.notes.push(Note::new(path, About::Unmet { what, why }));
+        }
     }
 
     fn inner(
@@ -347,6 +366,15 @@ impl Reader<'_> {
             self.package.files.push(File { place, content: Content::Text(source) });
         }
         Ok(())
+    }
+}
+
+/// Tells whether a version is one that is asked for; `None` where what is asked for is written in no way that is known here.
+fn is_met(own: &str, asked: &str) -> Option<bool> {
+    let own = Version::parse(own.trim_start_matches('v')).ok()?;
+    match Version::parse(asked.trim_start_matches(['=', 'v', ' '])) {
+        Ok(exact) => Some(own.cmp_precedence(&exact).is_eq()),
+        Err(_) => VersionReq::parse(asked).ok().map(|range| range.matches(&own)),
     }
 }
 
