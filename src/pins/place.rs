@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use super::{Reason, Site, corpus::File, hold};
-use crate::yaml::{Embedded, Node, Route, Step, Stream, Style};
+use crate::yaml::{Embedded, Node, Route, SourceMap, Step, Stream, Style};
 
 /// Texts inside texts that are walked: an Argo CD application in a patch holds values. More are not written by people,
 /// and each one takes stack and a parse.
@@ -165,19 +165,11 @@ fn is_line(node: Node<'_>) -> bool {
 fn value_bytes(text: &str, node: Node<'_>, part: Range<usize>) -> Option<Range<usize>> {
     let span = node.span();
     let (source, value) = (text.get(span.clone())?, node.as_str()?);
+    let quoted = || source.get(1..source.len().checked_sub(1)?);
     let start = match node.style()? {
-        Style::Plain => (source == value).then_some(span.start)?,
-        Style::SingleQuoted | Style::DoubleQuoted => {
-            let inner = source.get(1..source.len().checked_sub(1)?)?;
-            (inner == value).then_some(span.start + 1)?
-        }
-        Style::Literal | Style::Folded => {
-            let wanted = value.get(part.clone())?;
-            let mut places = source.match_indices(wanted);
-            let (at, _) = places.next()?;
-            // Twice in one block: which of them is meant is not known here.
-            return places.next().is_none().then_some(span.start + at..span.start + at + wanted.len());
-        }
+        Style::Plain if source == value => span.start,
+        Style::SingleQuoted | Style::DoubleQuoted if quoted() == Some(value) => span.start + 1,
+        _ => return SourceMap::of(text, node)?.in_file(part),
     };
     Some(start + part.start..start + part.end)
 }
