@@ -5,6 +5,7 @@
 //! one by one, as each lies in the tree; what comes out of one is looked at where it is a root itself. Charts of the tree are
 //! compared as those who deploy them have them rendered.
 
+mod identity;
 mod outcomes;
 
 use std::{
@@ -23,6 +24,7 @@ use super::{
     value::{Origin, Part, Scalar, Value},
 };
 use crate::repo::RepoPath;
+pub use identity::{Identity, KnownBy};
 
 /// Differences that are told; the first ones tell what is wrong.
 const TOLD: usize = 20;
@@ -83,6 +85,8 @@ pub struct Compared {
     pub objects: usize,
     /// How they differ.
     pub differences: Vec<Difference>,
+    /// Those of them that clusters know by a release.
+    pub identities: Vec<Identity>,
     /// What was left out of roots, by their files.
     pub beyond: BTreeSet<(RepoPath, Bound)>,
 }
@@ -351,6 +355,7 @@ impl Compared {
             match other {
                 None => self.tell(root, &names.next().unwrap_or_default(), What::Gone),
                 Some((other, name)) => {
+                    self.identity(root, [&object, &other], &name);
                     let what = replaced.first(&object.value, &other.value, "", DEPTH);
                     let what = what.or_else(|| {
                         // What is the same reads the same.

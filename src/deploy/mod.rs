@@ -50,7 +50,7 @@ pub use apply::Applied;
 pub use build::Build;
 pub use chart::{ChartRelease, Layer, Parameter};
 pub use cluster::Cluster;
-pub use difference::{Compared, Difference, Replaced, What, compare};
+pub use difference::{Compared, Difference, Identity, KnownBy, Replaced, What, compare};
 pub use files::{FileError, Files, TreeFiles};
 pub use installation::{Installations, Mark, Role, Root, installations};
 pub use kinds::Deployer;

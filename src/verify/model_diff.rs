@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{CheckId, Checked, Finding, Verification, count};
 use crate::{
-    deploy::{self, Object, Replaced, TreeFiles, What},
+    deploy::{self, KnownBy, Object, Replaced, TreeFiles, What},
     pins::{ChartUse, Form, Inventory, Root, ValuesPart},
     plan::NewText,
     render::ObjectKey,
@@ -53,6 +53,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     }
     let mut findings: Vec<Finding> = compared.differences.into_iter().map(finding).collect();
     findings.extend(given_less(input, &told));
+    findings.extend(compared.identities.into_iter().map(known_by));
     findings.extend(compared.beyond.iter().map(|(root, bound)| {
         let reason = format!("only a part of what it deploys was compared: {bound}");
         Finding::warn(ID, reason).at(root, None).hint(BY_HAND)
@@ -131,6 +132,25 @@ fn missing(inventory: &Inventory) -> BTreeMap<Given<'_>, BTreeSet<&str>> {
     }
     all
 }
+
+fn known_by(identity: deploy::Identity) -> Finding {
+    let deploy::Identity { root, object, by } = identity;
+    let finding = match by {
+        KnownBy::Name(now) => {
+            Finding::warn(ID, format!("`{object}` would go, and `{now}` come in its place")).hint(PRUNED)
+        }
+        KnownBy::Selector => {
+            let reason =
+                format!("`{object}`: spec.selector cannot be changed in a cluster; applying this is refused");
+            Finding::block(ID, reason)
+                .hint("take the release out of its selector; what is there has to be made anew for that")
+        }
+    };
+    finding.at(&root, None)
+}
+
+const PRUNED: &str = "who prunes deletes the first with all that it brings: check that it may go, or take the release out of its \
+                      name, which moves it once";
 
 const OURS: &str =
     "what builds it follows a release in a way that uplinker does not; change it by hand, or hold the pin";
@@ -249,6 +269,35 @@ mod tests {
         assert!(lost.len() == 1 && lost[0].reason == wanted, "{lost:?}");
         assert_eq!(found("Secret linkerd/a-2026.8.2", "Secret linkerd/a-2026.8.3"), [], "as before");
         assert_eq!(found("ConfigMap linkerd/crds-2026.8.2", ""), []);
+    }
+
+    #[test]
+    fn what_a_cluster_knows_by_the_release_is_told() {
+        let known = |kind: &str, name: &str, selector: &str| {
+            let objects = format!(
+                "{RELEASE}---\napiVersion: apps/v1\nkind: {kind}\nmetadata: {{name: {name}, namespace: linkerd}}\nspec: \
+                 {{selector: {{matchLabels: {{mesh: {selector}}}}}}}\n"
+            );
+            // What fills one of them in is the version of the release.
+            let set = "resources: [crds.yaml]\nreplacements:\n- source: {kind: HelmRelease, fieldPath: spec.chart.spec.version}\n  \
+                       targets:\n  - select: {group: apps}\n    fieldPaths: [FIELD]\n";
+            let field = if name == "x" { "metadata.name" } else { "spec.selector.matchLabels.mesh" };
+            let path = |text: &str| RepoPath::new(text).unwrap();
+            let root = Root { path: path("kustomization.yaml"), reads: [path("crds.yaml")].into() };
+            let case = Case::default().file("kustomization.yaml", &set.replace("FIELD", field));
+            let case = case.file("crds.yaml", &objects).pins(|build| {
+                build.chart("crds.yaml", "linkerd-crds", "2026.8.2").facts(|facts| facts.roots = vec![root])
+            });
+            let found = case.check(ID);
+            found.into_iter().map(|finding| (finding.severity, finding.reason)).collect::<Vec<_>>()
+        };
+        let renamed =
+            "`Deployment linkerd/2026.8.2` would go, and `Deployment linkerd/2026.8.3` come in its place";
+        assert_eq!(known("Deployment", "x", "a"), [(Severity::Warn, renamed.to_owned())]);
+        let refused =
+            "`Deployment linkerd/a`: spec.selector cannot be changed in a cluster; applying this is refused";
+        assert_eq!(known("Deployment", "a", "x"), [(Severity::Block, refused.to_owned())]);
+        assert_eq!(known("Job", "x", "a"), []);
     }
 
     #[test]
