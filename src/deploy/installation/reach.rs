@@ -28,6 +28,8 @@ use crate::{
 
 /// Charts of the tree that bring releases of charts of the tree.
 const NESTED: usize = 4;
+/// Objects of the cluster that fill in each other's texts.
+const FILLED: usize = 3;
 
 /// Where something goes; `None` is the cluster that the roots themselves are in.
 pub(super) type Seat = Option<Away>;
@@ -221,7 +223,7 @@ fn unapplied(
     found
 }
 
-/// Walks twice where objects of the cluster fill in texts of others, or leave files out: they are known after the first walk.
+/// Walks again where objects of the cluster fill in texts of others, or leave files out: they are known after the walk before.
 /// An Argo CD is in one cluster, so that where it is told the Secret of which that is, those of others are none of its.
 fn walk(
     (files, charts): (&dyn Files, &Evaluations),
@@ -236,12 +238,18 @@ fn walk(
     };
     let mut walk = begin(builds);
     walk.from(top, outer)?;
-    if walk.fills {
+    for _ in 0..FILLED {
+        if !walk.fills {
+            break;
+        }
         let known = walk.kept;
         walk = begin(walk.builds);
         let is_hub = known.iter().any(|(object, _)| argo::is_own_cluster(object));
         let around = if is_hub { of_no_hub } else { outer };
         walk.from(top, &Cluster::within(known.iter().map(|(object, _)| object), around))?;
+        if walk.kept.iter().map(|(object, _)| object).eq(known.iter().map(|(object, _)| object)) {
+            break;
+        }
     }
     let brought = walk.kept.iter().map(|(object, _)| object.file.clone()).collect();
     walk.releases(outer);
