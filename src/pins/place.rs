@@ -165,11 +165,13 @@ fn is_line(node: Node<'_>) -> bool {
 fn value_bytes(text: &str, node: Node<'_>, part: Range<usize>) -> Option<Range<usize>> {
     let span = node.span();
     let (source, value) = (text.get(span.clone())?, node.as_str()?);
-    let quoted = || source.get(1..source.len().checked_sub(1)?);
     let start = match node.style()? {
-        Style::Plain if source == value => span.start,
-        Style::SingleQuoted | Style::DoubleQuoted if quoted() == Some(value) => span.start + 1,
-        _ => return SourceMap::of(text, node)?.in_file(part),
+        Style::Plain => (source == value).then_some(span.start)?,
+        Style::SingleQuoted | Style::DoubleQuoted => {
+            let inner = source.get(1..source.len().checked_sub(1)?)?;
+            (inner == value).then_some(span.start + 1)?
+        }
+        Style::Literal | Style::Folded => return SourceMap::of(text, node)?.in_file(part),
     };
     Some(start + part.start..start + part.end)
 }
