@@ -15,11 +15,6 @@ use crate::{
     },
 };
 
-/// Keys that give a chart's name, and those that give its version beside it.
-const CHARTS: [&str; 3] = ["chart", "chartName", "chartname"];
-const VERSIONS: [&str; 3] = ["version", "chartVersion", "targetRevision"];
-/// Those that give the address of its repository.
-const REPOSITORIES: [&str; 3] = ["repository", "repo", "repoURL"];
 /// How Helm's command line gives a version.
 const FLAG: &str = "--version";
 /// The deepest mapping that is looked at.
@@ -65,7 +60,7 @@ struct Mapping {
     versions: Vec<Number>,
 }
 
-/// Finds those of mappings of a line for each key, such as YAML's.
+/// Finds those of mappings of a line for each key, such as YAML's, or the arguments and constants of programs.
 fn in_mappings(text: &str) -> Vec<Number> {
     let (mut open, mut found) = (Vec::<Mapping>::new(), Vec::new());
     let mut start = 0;
@@ -81,9 +76,9 @@ fn in_mappings(text: &str) -> Vec<Number> {
             if let Some(mapping) = open.last_mut() {
                 let value = line.get(behind..).unwrap_or_default();
                 let first = words(value).next();
-                mapping.is_chart_s |= CHARTS.contains(&key) && first.is_some_and(is_chart)
-                    || REPOSITORIES.contains(&key) && first.is_some_and(is_linkerds);
-                let version = number(line, behind).filter(|_| VERSIONS.contains(&key));
+                mapping.is_chart_s |=
+                    gives_chart(key) && first.is_some_and(is_chart) || first.is_some_and(is_linkerds);
+                let version = number(line, behind).filter(|_| gives_version(key));
                 mapping.versions.extend(version.map(|(span, why)| (moved(span, start), why)));
             }
         }
@@ -95,12 +90,31 @@ fn in_mappings(text: &str) -> Vec<Number> {
 
 /// Reads the key of a line: how deep it stands, its name, and where what is behind it begins.
 fn entry(line: &str) -> Option<(usize, &str, usize)> {
-    let depth = line.len() - line.trim_start_matches([' ', '-']).len();
-    let (key, _) = line.get(depth..)?.split_once(':')?;
-    let name = key.trim_end().trim_matches(['"', '\'']);
+    let depth = line.len() - line.trim_start_matches([' ', '\t', '-']).len();
+    let key = line.get(depth..)?.split([':', '=']).next()?;
+    let sign = depth + key.len();
+    // A program may say before a name what it is: `const version = ..`.
+    let name = match line.get(sign..)?.starts_with('=') {
+        true => key.split_whitespace().next_back()?,
+        false => key.trim_end().trim_matches(['"', '\'']),
+    };
     let is_name = !name.is_empty()
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'/'));
-    is_name.then_some((depth, name, depth + key.len() + 1))
+    is_name.then_some((depth, name, sign + 1))
+}
+
+/// Tells whether a key gives a chart's name.
+fn gives_chart(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    key.ends_with("chart") || key.ends_with("chartname") || key.ends_with("chart_name")
+}
+
+/// Tells whether a key gives the version of the chart beside it: that of an application, or of Kubernetes, is none.
+fn gives_version(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    let of = key.strip_suffix("version").map(|of| of.trim_end_matches(['_', '-']));
+    key == "targetrevision"
+        || of.is_some_and(|of| of.is_empty() || of.ends_with("chart") || of.contains("linkerd"))
 }
 
 /// Reads the version that follows on a place of a text.
@@ -178,6 +192,11 @@ mod tests {
         assert_eq!(found(text), [("1.16.11", Some(Reason::Channel))]);
         assert_eq!(found("chart: linkerd-crds\nappVersion: 1.0.0\ntargetRevision: '1.8.0'\n").len(), 1);
         assert_eq!(found("chart: linkerd-crds-extra\nversion: 1.0.0\n"), []);
+        let program = "const (\n\tlinkerdRepo    = \"https://helm.linkerd.io/stable\"\n\tlinkerdVersion = \"1.12.3\"\n\tkubeVersion = \
+                       \"1.30.0\"\n)\n";
+        assert_eq!(found(program), [("1.12.3", Some(Reason::Channel))]);
+        let program = "Chart(\n    \"crds\",\n    chart=\"linkerd-crds\",\n    version=\"1.8.0\",\n)\n";
+        assert_eq!(found(program), [("1.8.0", Some(Reason::Channel))]);
         let of = |address: &str| found(&format!("chart:\n  repository: {address}\n  version: 2.7.0\n")).len();
         let addresses = ["https://helm.linkerd.io/stable", "'https://helm.linkerd.io/stable/'"];
         assert_eq!(addresses.map(of), [1, 1], "Flux's first HelmRelease need not name the chart");
