@@ -171,7 +171,8 @@ fn what_terraform_refuses_after_the_move_fails() {
         let output = format!("output \"o\" {{\n  value = var.v\n  {}}}\n", check(of));
         [String::new(), format!("{}{output}", release(""))]
     };
-    let forms: [(&dyn Fn(&str) -> [String; 2], &str); 3] =
+    type Form<'f> = &'f dyn Fn(&str) -> [String; 2];
+    let forms: [(Form<'_>, &str); 3] =
         [(&validation, "variable v"), (&lifecycle, "helm_release.a"), (&output, "output o")];
     for (form, what) in forms {
         for refusing in [
