@@ -156,10 +156,10 @@ impl<'a> Cluster<'a> {
             let mut called = self.called_in(folder).into_iter();
             called.any(|(name, file)| names.get(&name).is_some_and(|own| *own != file))
         };
-        found
-            .into_iter()
-            .filter(|object| own.contains(place(object)) || !is_anothers(place(object)))
-            .collect()
+        let folders: BTreeSet<&str> =
+            found.iter().copied().map(place).filter(|folder| !own.contains(folder)).collect();
+        let anothers: BTreeSet<&str> = folders.into_iter().filter(|folder| is_anothers(folder)).collect();
+        found.into_iter().filter(|object| !anothers.contains(place(object))).collect()
     }
 
     /// Lists the folders of objects that are found by labels, which are of several clusters: no cluster has two objects of one

@@ -159,8 +159,9 @@ pub fn installations(
 /// Puts what goes to a destination without a control plane of its own to the installation that is called as that is: another
 /// deployer brings it.
 fn take_destinations(groups: &mut [Group], named: &[String], lots: &[Lot]) {
-    let elsewhere = |lot: &Lot| groups.iter().flat_map(|group| &group.lots).all(|own| own.away != lot.away);
-    let left: Vec<&Lot> = lots.iter().filter(|lot| elsewhere(lot)).collect();
+    let own: BTreeSet<Option<&Away>> =
+        groups.iter().flat_map(|group| &group.lots).map(|lot| lot.away.as_ref()).collect();
+    let left: Vec<&Lot> = lots.iter().filter(|lot| !own.contains(&lot.away.as_ref())).collect();
     for lot in left {
         let Some(Away::Named(destination)) = &lot.away else { continue };
         let called = name::of_destination(destination);

@@ -3,7 +3,10 @@
 //! In: each `fleet.yaml` and each GitRepo of a tree. Out: every bundle, once for each of the clusters that the tree tells
 //! apart: those that its GitRepo names, and those that get a version of their own.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use super::{
     chosen, customizations, customized,
@@ -35,7 +38,7 @@ pub struct Bundle {
     /// What is said of its namespaces.
     pub namespaces: Vec<Object>,
     /// Its manifests, by the folder in which a kustomization stands for them.
-    pub manifests: BTreeMap<String, Vec<RepoPath>>,
+    pub manifests: Arc<BTreeMap<String, Vec<RepoPath>>>,
     /// What the clusters are called, where they are told apart.
     pub target: Option<String>,
     /// Whether it goes to all clusters that are told apart.
@@ -58,7 +61,7 @@ struct Told<'t> {
     document: &'t Value,
     /// The clusters that it goes to, where they are known.
     clusters: Vec<Clusters>,
-    manifests: BTreeMap<String, Vec<RepoPath>>,
+    manifests: Arc<BTreeMap<String, Vec<RepoPath>>>,
 }
 
 // === impl Fleet ===
@@ -74,11 +77,12 @@ impl Fleet {
         self.told.extend(told);
     }
 
-    /// Returns the bundles; `manifests` are the files that may be in one without a word of it.
+    /// Returns the bundles, at most so many; `manifests` are the files that may be in one without a word of it.
     pub fn bundles<'m>(
         &self,
         files: &dyn Files,
         manifests: impl IntoIterator<Item = &'m RepoPath>,
+        most: usize,
     ) -> Vec<Bundle> {
         let mut of_bundles: BTreeMap<String, Vec<RepoPath>> = BTreeMap::new();
         let mut loose: Vec<&RepoPath> = Vec::new();
@@ -90,11 +94,14 @@ impl Fleet {
         }
         let (mut found, mut open): (Vec<Bundle>, Vec<Bundle>) = (Vec::new(), Vec::new());
         for (path, document) in &self.told {
+            if found.len() + open.len() >= most {
+                break;
+            }
             let clusters = self.clusters(path, document);
             // Of a kustomization in another folder that one says what it takes in.
             let is_own = !clusters.is_empty() && document.get("kustomize").is_none();
             let own = of_bundles.get(path.folder()).filter(|_| is_own).cloned();
-            let manifests = own.map(|own| (path.folder().to_owned(), own)).into_iter().collect();
+            let manifests = Arc::new(own.map(|own| (path.folder().to_owned(), own)).into_iter().collect());
             let to = if clusters.is_empty() { &mut open } else { &mut found };
             to.extend(Told { path, document, clusters, manifests }.bundles(files, &self.repos));
         }
@@ -104,7 +111,8 @@ impl Fleet {
             open.iter_mut().for_each(|bundle| bundle.is_for_all = bundle.target.is_none());
         }
         found.extend(open);
-        found.extend(self.repos.iter().flat_map(|repo| without_words(repo, &loose)));
+        found.extend(self.repos.iter().flat_map(|repo| without_words(repo, &loose)).take(most));
+        found.truncate(most);
         found
     }
 
@@ -147,6 +155,7 @@ fn without_words(repo: &GitRepo, loose: &[&RepoPath]) -> Vec<Bundle> {
     if manifests.is_empty() {
         return Vec::new();
     }
+    let manifests = Arc::new(manifests);
     let bundle = |clusters: &Clusters| Bundle {
         file: repo.file.clone(),
         releases: Vec::new(),
@@ -271,7 +280,7 @@ mod tests {
             let counts = format!("{releases} {namespaces} {manifests}");
             format!("{} {target} {counts}{}", bundle.file, labels.collect::<String>())
         };
-        fleet.bundles(&files, &paths).iter().map(one).collect()
+        fleet.bundles(&files, &paths, 20).iter().map(one).collect()
     }
 
     #[test]
@@ -318,6 +327,14 @@ mod tests {
             "repo.yaml east 0 0 1",
         ];
         assert_eq!(shown(&tree), expected);
+        let many: Vec<String> = (0..30).map(|n| format!("{{clusterName: c{n}}}")).collect();
+        let (head, _) = repo.split_once("[{").unwrap();
+        let many = format!("{head}[{}]\n", many.join(", "));
+        assert_eq!(
+            shown(&[("apps/a/ns.yaml", manifest), ("repo.yaml", &many)]).len(),
+            20,
+            "no more than are asked for"
+        );
         // Whom a selector means is not known: a version for them may be for any.
         let chosen = mesh.replace("clusterName: west", "clusterSelector: {matchLabels: {env: prod}}");
         let tree = [("mesh/fleet.yaml", chosen.as_str()), ("repo.yaml", repo)];

@@ -16,6 +16,8 @@ use crate::{
     repo::RepoPath,
 };
 
+/// Targets of one GitRepo that are looked at: bundles for as many are more than are built.
+const CLUSTERS: usize = 5_000;
 /// The group of Fleet's objects.
 const GROUP: &str = "fleet.cattle.io";
 
@@ -54,7 +56,7 @@ pub(super) fn clusters(targets: &[Value]) -> Vec<Clusters> {
         let name = name.or_else(|| (!values.is_empty()).then(|| values.join("-")));
         Clusters { chosen: chosen(target), name, labels }
     };
-    targets.iter().map(one).collect()
+    targets.iter().take(CLUSTERS).map(one).collect()
 }
 
 // === impl GitRepo ===

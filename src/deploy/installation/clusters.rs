@@ -1,6 +1,6 @@
 //! Clusters that Argo CD knows by two names: a destination has the name of one or its server, and a Secret in the tree both.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{Mark, group::has_plane, reach::Lot, top::Away};
 use crate::{
@@ -11,11 +11,17 @@ use crate::{
 /// Puts what goes to a cluster by its name together with what goes there by its server. Two instances of Argo CD may know
 /// different clusters by one name: then the Secrets do not say which is meant.
 pub(super) fn join(lots: &mut [Lot], known: &BTreeSet<(String, String)>, marks: &[Mark]) {
-    for (name, server) in known {
-        let of_name = known.iter().filter(|(other, _)| other == name).count();
-        let of_server = known.iter().filter(|(_, other)| other == server).count();
+    let mut times: HashMap<&str, usize> = HashMap::new();
+    known.iter().for_each(|(name, server)| {
+        [name, server].iter().for_each(|text| *times.entry(text).or_default() += 1)
+    });
+    let once = |text: &str| times.get(text) == Some(&1);
+    let asked = lots.iter().filter_map(|lot| lot.away.as_ref().map(|away| away.name().to_owned()));
+    let asked: HashSet<String> = asked.collect();
+    for (name, server) in known.iter().filter(|(name, server)| asked.contains(name) || asked.contains(server))
+    {
         // The cluster of Argo CD itself has no name here.
-        if of_name > 1 || of_server > 1 || argo::OWN_CLUSTER.contains(&server.trim_end_matches('/')) {
+        if !once(name) || !once(server) || argo::OWN_CLUSTER.contains(&server.trim_end_matches('/')) {
             continue;
         }
         let (by_name, by_server) = (Away::Named(name.clone()), Away::Named(server.clone()));

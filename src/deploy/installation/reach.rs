@@ -340,19 +340,20 @@ impl Walk<'_> {
             todo.extend(leading.into_iter().map(|object| (object, way.clone())));
         }
         for object in made.objects.into_iter().chain(charted) {
-            let way = Way { ignored: way.ignored || made.ignored.contains(&object.file), ..way.clone() };
+            let ignored = way.ignored || made.ignored.contains(&object.file);
+            let way = || Way { ignored, ..way.clone() };
             if is_root(&object) {
-                todo.push_back((object, way));
+                todo.push_back((object, way()));
                 continue;
             }
             // What a release brings to another cluster is read with it.
             if !is_remote(&object) {
-                let read = if way.ignored { &mut reach.maybe } else { &mut reach.exact };
+                let read = if ignored { &mut reach.maybe } else { &mut reach.exact };
                 object.value.scalars().into_iter().for_each(|scalar| places.read(scalar, read));
             }
             if is_looked_up(&object) {
                 self.fills |= leaves_out(&object) || argo::is_own_cluster(&object);
-                self.kept.push((object, way));
+                self.kept.push((object, way()));
             }
         }
         self.join(reach, way);

@@ -206,10 +206,11 @@ fn away(object: &Object) -> Option<Away> {
 /// Returns what charts that nobody in the tree deploys bring to clusters that it names itself: whoever deploys them by hand,
 /// it goes there.
 pub(super) fn by_hand(charts: &Evaluations) -> impl Iterator<Item = Top> {
-    charts.lone().into_iter().map(|(file, objects)| {
+    charts.lone().into_iter().filter_map(|(file, objects)| {
         let objects = objects.iter().filter(|object| is_root(object) && away(object).is_some());
-        let (file, objects) = (file.clone(), objects.cloned().collect());
-        Top::Apply(Box::new(Apply { file, cluster: None, charts: Vec::new(), objects, notes: Vec::new() }))
+        let (file, objects): (_, Vec<Object>) = (file.clone(), objects.cloned().collect());
+        let apply = Apply { file, cluster: None, charts: Vec::new(), objects, notes: Vec::new() };
+        (!apply.objects.is_empty()).then(|| Top::Apply(Box::new(apply)))
     })
 }
 
@@ -224,10 +225,11 @@ fn of_build(build: Build, away: Option<Away>) -> Made {
 /// Fleet applies the manifests of a folder as they are, where there is no kustomization of them (fleet
 /// `internal/helmdeployer/render`).
 fn of_bundle(bundle: &fleet::Bundle, files: &dyn Files) -> Made {
-    let fleet::Bundle { releases, namespaces, manifests, target, .. } = bundle.clone();
-    let away = target.map(Away::Named);
-    let mut all = Made { charts: releases, objects: namespaces, away, ..Made::default() };
-    for (folder, manifests) in &manifests {
+    let fleet::Bundle { releases, namespaces, manifests, target, .. } = bundle;
+    let away = target.clone().map(Away::Named);
+    let (charts, objects) = (releases.clone(), namespaces.clone());
+    let mut all = Made { charts, objects, away, ..Made::default() };
+    for (folder, manifests) in &**manifests {
         if kustomize::file(files, folder).is_some() {
             let Made { objects, charts, guards, notes, .. } = of_build(kustomize::build(files, folder), None);
             all.objects.extend(objects);
@@ -285,7 +287,7 @@ pub(in crate::deploy) fn candidates(
     }
     let is_manifest = |path: &&RepoPath| MANIFESTS.iter().any(|end| path.as_str().ends_with(end));
     let manifests: BTreeSet<&RepoPath> = entries.iter().chain(marked.iter().copied()).collect();
-    let bundles = fleet.bundles(files, manifests.into_iter().filter(is_manifest));
+    let bundles = fleet.bundles(files, manifests.into_iter().filter(is_manifest), ROOTS + 1);
     all.extend(bundles.into_iter().map(|bundle| Top::Bundle(Box::new(bundle))));
     if all.len() > ROOTS {
         return None;

@@ -43,24 +43,26 @@ fn of_template(template: &str, printed: &str, at: usize) -> Option<usize> {
     let only = |mut found: Vec<usize>| found.pop().filter(|_| found.is_empty());
     let alike = lines().map(|(number, _)| number).collect();
     let whole = format!("{start}{end}");
-    let printing = || (1..).zip(template.lines()).filter(|(_, line)| may_print(line.trim(), whole.trim()));
+    let printing = || (1..).zip(template.lines()).filter(|(_, line)| may_print(line, &whole));
     only(alike)
         .or_else(|| only(lines().filter(|(_, line)| line.ends_with(ends)).map(|(n, _)| n).collect()))
         .or_else(|| only(printing().map(|(number, _)| number).collect()))
 }
 
-/// Tells whether a line of a template may have printed a line: one that is nothing but actions may print any, and says nothing.
-fn may_print(line: &str, printed: &str) -> bool {
-    let mut actions = line.split("{{");
+/// Tells whether a line of a template may have printed a line: it has in order what stands around its actions. One that is
+/// nothing but actions may print any, and says nothing.
+fn may_print(template: &str, printed: &str) -> bool {
+    let mut actions = template.trim().split("{{");
     let first = actions.next().unwrap_or_default();
-    let literals: Vec<&str> =
-        actions.map(|part| part.split_once("}}").map_or("", |(_, text)| text)).collect();
-    let Some((last, between)) = literals.split_last() else { return false };
-    let mut rest = printed.strip_prefix(first).and_then(|rest| rest.strip_suffix(last));
-    for literal in between {
-        rest = rest.and_then(|rest| rest.split_once(literal)).map(|(_, rest)| rest);
+    let texts = actions.map(|part| part.split_once("}}").map_or("", |(_, text)| text.trim()));
+    let texts: Vec<&str> = [first.trim()].into_iter().chain(texts).collect();
+    let (Some((first, rest)), printed) = (texts.split_first(), printed.trim()) else { return false };
+    let Some((last, between)) = rest.split_last() else { return !first.is_empty() && *first == printed };
+    let mut left = printed.strip_prefix(first).and_then(|left| left.strip_suffix(last));
+    for text in between {
+        left = left.and_then(|left| left.split_once(text)).map(|(_, left)| left);
     }
-    rest.is_some() && [first].iter().chain(&literals).any(|text| text.contains(char::is_alphabetic))
+    left.is_some() && texts.iter().any(|text| text.contains(char::is_alphabetic))
 }
 
 /// Tells whether a comment holds what is named at a place.
@@ -95,26 +97,17 @@ fn is_held_unprinted(template: &str, printed: &str, at: usize) -> bool {
     let line = behind.lines().next().unwrap_or_default();
     let (mut found, mut start) = (Vec::new(), 0);
     for own in template.split_inclusive('\n') {
-        if prints(own, line) {
+        if may_print(own, line) {
             let above = template.get(..start).unwrap_or_default().lines().rev();
             let above = above.filter(|own| !own.trim().is_empty() && !own.trim_start().starts_with("{{"));
             let printed = before.lines().rev().filter(|line| !line.trim().is_empty());
-            found.push((above.zip(printed).take_while(|(own, line)| prints(own, line)).count(), start));
+            found.push((above.zip(printed).take_while(|(own, line)| may_print(own, line)).count(), start));
         }
         start += own.len();
     }
     let most = found.iter().map(|(alike, _)| *alike).max();
     let mut likely = found.iter().filter(|(alike, _)| Some(*alike) == most);
     likely.any(|(_, start)| marker::is_held_in_template(template, *start))
-}
-
-/// Tells whether a line of a template may print one: it begins as that does up to its first action.
-fn prints(template: &str, line: &str) -> bool {
-    let (template, line) = (template.trim(), line.trim());
-    match template.split_once("{{") {
-        Some((begins, _)) => !begins.is_empty() && line.starts_with(begins),
-        None => !template.is_empty() && line == template,
-    }
 }
 
 /// Tells whether a marker stands on the line of a byte, or on one of those above it that may be comments. Few files have any,
