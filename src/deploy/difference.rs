@@ -111,7 +111,7 @@ pub fn compare(
     for top in &old {
         let root = top.file();
         let Some(now) = later.get_mut(&key(top, replaced)).and_then(Vec::pop) else {
-            compared.tell(root, "the root", What::Gone);
+            compared.tell(root, root.as_str(), What::Gone);
             continue;
         };
         compared.roots += 1;
@@ -124,7 +124,7 @@ pub fn compare(
             continue;
         }
         if let Some(left) = reads::left(&read, &still_read, after) {
-            compared.tell(root, "the root", What::Leaves(left));
+            compared.tell(root, root.as_str(), What::Leaves(left));
         } else {
             let objects = (was.objects, is.objects);
             compared.objects(root, objects, (before, after), replaced, regenerated);

@@ -254,6 +254,10 @@ mod tests {
     use super::*;
     use crate::repo::{BlobId, RepoPath};
 
+    fn file<'t>(path: &'t RepoPath, text: &'t str) -> TextFile<'t> {
+        TextFile { path, blob: BlobId([0; 20]), text, sealed: false }
+    }
+
     #[test]
     fn what_a_comment_names_is_for_people() {
         for said in ["# was ", "a: 1 # since ", "  // ", "/* ", " * ", "description = \"from ", "x = 1 // "] {
@@ -268,7 +272,7 @@ mod tests {
     fn a_calendar_version_is_linkerd_s_only_near_its_name() {
         let path = RepoPath::new("HISTORY.md").unwrap();
         let lines = |text: &str| {
-            let file = TextFile { path: &path, blob: BlobId([0; 20]), text, sealed: false };
+            let file = file(&path, text);
             pins(&file, &[], Reason::NotDeployed).pins.iter().map(|p| p.site.line).collect::<Vec<_>>()
         };
         let history = "## 2026.8.2\n\n- calendar\n\n\n\n\n\n- linkerd is up\n";
@@ -289,7 +293,7 @@ mod tests {
         let path = RepoPath::new("index.yaml").unwrap();
         let told = |lines: usize| {
             let text = "  version: 2026.8.2 # linkerd\n".repeat(lines);
-            let file = TextFile { path: &path, blob: BlobId([0; 20]), text: &text, sealed: false };
+            let file = file(&path, &text);
             let told = in_code(&file, Vec::new(), &BTreeSet::new());
             (told.pins.len(), told.beyond.map(|skip| (skip.path.as_str().to_owned(), skip.reason)))
         };
@@ -301,7 +305,7 @@ mod tests {
     fn what_a_line_about_linkerd_reads_is_told_wherever_it_is_given() {
         let path = RepoPath::new("install.sh").unwrap();
         let lines = |text: &str| {
-            let file = TextFile { path: &path, blob: BlobId([0; 20]), text, sealed: false };
+            let file = file(&path, text);
             pins(&file, &[], Reason::NotFollowed).pins.iter().map(|p| p.site.line).collect::<Vec<_>>()
         };
         let far = "\n".repeat(NEAR);
@@ -316,7 +320,7 @@ mod tests {
         let path = RepoPath::new("install.sh").unwrap();
         let text =
             "helm install linkerd-crds l/linkerd-crds --version 1.8.0\nhelm install a b/a --version 1.8.0\n";
-        let file = TextFile { path: &path, blob: BlobId([0; 20]), text, sealed: false };
+        let file = file(&path, text);
         let told = |p: &Pin| (p.site.line, p.site.column, p.value.clone(), p.stays);
         let found: Vec<_> = pins(&file, &[], Reason::NotFollowed).pins.iter().map(told).collect();
         assert_eq!(found, [(1, 52, "1.8.0".to_owned(), Some(Reason::Channel))]);
@@ -326,7 +330,7 @@ mod tests {
     fn all_releases_of_a_line_are_told() {
         let path = RepoPath::new("versions.yaml").unwrap();
         let told = |text: &str| {
-            let file = TextFile { path: &path, blob: BlobId([0; 20]), text, sealed: false };
+            let file = file(&path, text);
             let told = in_code(&file, Vec::new(), &BTreeSet::new());
             told.pins.into_iter().map(|p| (p.site.column, p.value, p.stays)).collect::<Vec<_>>()
         };
@@ -345,7 +349,7 @@ mod tests {
     fn a_release_of_another_channel_is_told_near_linkerd_s_name() {
         let path = RepoPath::new("versions.py").unwrap();
         let found = |text: &str| {
-            let file = TextFile { path: &path, blob: BlobId([0; 20]), text, sealed: false };
+            let file = file(&path, text);
             let told = |p: Pin| (p.site.line, p.site.column, p.value, p.version.is_some(), p.stays);
             in_code(&file, Vec::new(), &BTreeSet::new()).pins.into_iter().map(told).collect::<Vec<_>>()
         };
@@ -366,7 +370,7 @@ mod tests {
     fn a_script_s_comments_and_marked_lines_bring_nothing_back() {
         let path = RepoPath::new("Makefile").unwrap();
         let text = "# was edge-26.7.1\nA = edge-26.8.2 # uplinker: edge\nB = 2026.8.1\n";
-        let file = TextFile { path: &path, blob: BlobId([0; 20]), text, sealed: false };
+        let file = file(&path, text);
         let lines: Vec<usize> = generators(&file, &marker::pins(&file)).iter().map(|g| g.line).collect();
         assert_eq!(lines, [3]);
     }
