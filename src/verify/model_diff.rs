@@ -71,10 +71,6 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     Checked { looked_at, findings }
 }
 
-fn leaves(path: &RepoPath) -> String {
-    format!("it reads `{path}`, and nothing would be there in its place")
-}
-
 fn finding(difference: deploy::Difference) -> Finding {
     let deploy::Difference { root, object, what } = difference;
     let (reason, hint) = match what {
@@ -85,9 +81,13 @@ fn finding(difference: deploy::Difference) -> Finding {
             ),
             "something compares itself with a release that moves; set both by hand in this branch",
         ),
-        What::Leaves(path) => {
-            (format!("`{object}` can be built today and could not be after this: {}", leaves(&path)), NAMED)
-        }
+        What::Leaves(path) => (
+            format!(
+                "`{object}` can be built today and could not be after this: it reads `{path}`, and nothing would be there in its \
+                 place"
+            ),
+            NAMED,
+        ),
         What::Gone => (format!("`{object}` would be gone"), OURS),
         What::New => (format!("`{object}` would come"), OURS),
         What::Field { field, texts: Some((wanted, found)) } => (
@@ -111,7 +111,7 @@ fn given_less(input: &Verification<'_>, told: &BTreeSet<RepoPath>) -> Vec<Findin
     let less = is.into_iter().filter_map(|(given @ (path, _, chart, _), missing)| {
         let known = was.get(&given).filter(|known| known.len() < missing.len())?;
         let what = missing.difference(known).next().filter(|_| !told.contains(path))?;
-        let reason = format!("`{chart}` can be built today and could not be after this: it is given {what}");
+        let reason = format!("`{chart}` is given values today that would be missing after this: {what}");
         Some(Finding::block(ID, reason).at(path, None).hint(NAMED))
     });
     less.collect()
@@ -264,7 +264,7 @@ mod tests {
             facts.rescanned(move |after| after.facts.uses = vec![now]).check(ID)
         };
         let lost = found("", "ConfigMap linkerd/crds-2026.8.3");
-        let wanted = "`linkerd-crds` can be built today and could not be after this: it is given ConfigMap \
+        let wanted = "`linkerd-crds` is given values today that would be missing after this: ConfigMap \
                       linkerd/crds-2026.8.3";
         assert!(lost.len() == 1 && lost[0].reason == wanted, "{lost:?}");
         assert_eq!(found("Secret linkerd/a-2026.8.2", "Secret linkerd/a-2026.8.3"), [], "as before");
