@@ -23,7 +23,7 @@ mod table;
 mod tests;
 mod verify;
 
-use std::fmt;
+use std::{collections::BTreeSet, fmt};
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -306,9 +306,11 @@ impl PinsReport {
                 "the comment `uplinker: edge` (`edge-26.8.3`) or `uplinker: chart` (`2026.8.3`) behind it makes a line a pin",
             ),
         };
+        // A line may name several.
+        let lines: BTreeSet<_> = named.iter().map(|pin| (&pin.path, pin.line)).collect();
         let places: Vec<String> =
-            named.iter().take(MENTIONS).map(|pin| format!("{}:{}", pin.path, pin.line)).collect();
-        let more = match named.len().saturating_sub(MENTIONS) {
+            lines.iter().take(MENTIONS).map(|(path, line)| format!("{path}:{line}")).collect();
+        let more = match lines.len().saturating_sub(MENTIONS) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };

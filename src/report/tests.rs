@@ -183,6 +183,15 @@ fn styles() -> impl Iterator<Item = Style> {
 }
 
 #[test]
+fn a_line_that_names_several_releases_is_named_once() {
+    let mut report = pins_report(false);
+    report.pins.push(report.pins[0].clone());
+    report.pins.sort_by_key(|pin| pin.line);
+    let hint = report.mentions();
+    assert_eq!(hint.matches("a.yaml:12").count(), 1, "{hint}");
+}
+
+#[test]
 fn pins_are_json_as_promised() {
     let json = pins_report(true).render(Style { format: Format::Json, ..Style::default() });
     let expected = r#"{
