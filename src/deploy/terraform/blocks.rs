@@ -60,14 +60,18 @@ impl<'s> Scope<'s> {
         let pattern = self.text(&argument("pattern")?)?;
         let below = |base: &str| Some(self.files.matching(RepoPath::resolve(base, &pattern)?.as_str()));
         let found = below("").filter(|found| !found.is_empty()).or_else(|| below(&self.module.folder))?;
-        let mut vars = Value::empty();
-        for given in ["vars", "sensitive_vars"].into_iter().filter_map(argument) {
-            given.entries().for_each(|(key, value)| vars.insert(key, value.clone()));
-        }
+        let given = |scope: &Self| -> Vec<Value> {
+            let all = ["vars", "sensitive_vars"].into_iter().filter_map(|key| block.body.get_attribute(key));
+            all.map(|argument| scope.eval(&argument.value)).collect()
+        };
+        let (vars, certain) = (given(self), given(&self.certainly()));
+        let open = certain.iter().find(|given| functions::is_open(given)).cloned();
+        let (vars, certain) = (functions::merged(&vars), open.unwrap_or_else(|| functions::merged(&certain)));
         let is_plain = argument("disable_template").as_ref().and_then(truth) == Some(true);
         let function = if is_plain { "file" } else { "templatefile" };
         let read = |path: &RepoPath| {
-            functions::call(self, function, vec![Value::made(path.as_str()), vars.clone()], false)
+            let path = Value::made(path.as_str());
+            functions::call(self, function, vec![path, vars.clone(), certain.clone()], false)
         };
         found.into_iter().map(|entry| read(&entry.path)).collect()
     }

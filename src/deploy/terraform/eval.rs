@@ -73,9 +73,8 @@ impl<'s> Scope<'s> {
                     let iterator = block.body.get_attribute("iterator").and_then(|a| a.value.as_variable());
                     let iterator = iterator.map_or(name, |i| i.as_str());
                     let (Some(content), Some(each)) = (content, each) else { continue };
-                    for (key, value) in self.elements(&self.eval(&each.value)) {
-                        let entry = Value::map([("key", Value::Scalar(key)), ("value", value)]);
-                        let made = self.binding(iterator, entry).body(&content.body);
+                    for element in self.certified(&each.value, &self.eval(&each.value)) {
+                        let made = self.of_element(iterator, element).body(&content.body);
                         append(&mut out, name, made);
                     }
                 }
@@ -129,8 +128,11 @@ impl<'s> Scope<'s> {
                 let name = call.name.name.as_str();
                 let forgives = self.forgives || matches!(name, "try" | "can");
                 let scope = Self { forgives, ..self.clone() };
-                let args: Vec<Value> = call.args.iter().map(|arg| scope.eval(arg)).collect();
+                let mut args: Vec<Value> = call.args.iter().map(|arg| scope.eval(arg)).collect();
                 let handed = args.clone();
+                if let ("templatefile", false, Some(vars)) = (name, self.is_certain, call.args.get(1)) {
+                    args.push(scope.certainly().eval(vars));
+                }
                 let is_unsure = self.is_certain && self.falls_back(call, &args);
                 let called = || functions::call(self, name, args, call.args.expand_final());
                 match (!is_unsure).then(called).flatten() {

@@ -47,7 +47,7 @@ pub(super) fn call(scope: &Scope<'_>, name: &str, mut args: Vec<Value>, expand: 
             .or_else(|| args.get(1).cloned()),
         "get_env" => args.get(1).filter(|_| !scope.is_certain).cloned(),
         "file" => Some(Value::Scalar(file(scope, first)?)),
-        "templatefile" => template(scope, first, args.get(1)?),
+        "templatefile" => template(scope, first, args.get(1)?, args.get(2)),
         "yamldecode" => parsed(scope, first),
         "jsondecode" => parsed(scope, first),
         "yamlencode" | "jsonencode" => text_of(scope, name, first),
@@ -353,8 +353,8 @@ fn parsed(scope: &Scope<'_>, text: &Value) -> Option<Value> {
     }
 }
 
-/// Fills a template of a file, which knows nothing but what it is given.
-fn template(scope: &Scope<'_>, written: &Value, vars: &Value) -> Option<Value> {
+/// Fills a template of a file, which knows nothing but what it is given, and `certain`, what is certain of that.
+fn template(scope: &Scope<'_>, written: &Value, vars: &Value, certain: Option<&Value>) -> Option<Value> {
     let path = path(scope, written)?;
     let source = scope.files.file(path.as_str()).ok()?;
     if source.text.len() > BYTES {
@@ -362,11 +362,16 @@ fn template(scope: &Scope<'_>, written: &Value, vars: &Value) -> Option<Value> {
         return None;
     }
     let template = parser::parse_template(&source.text).ok()?;
-    let bindings = vars.entries().map(|(key, value)| Binding::sure(key, value.clone())).collect();
+    let binding = |(name, value): (&str, &Value)| {
+        let certain = certain.and_then(|all| member(all, name)).unwrap_or_else(|| value.clone());
+        Binding { name: name.to_owned(), value: value.clone(), certain }
+    };
+    let bindings = vars.entries().map(binding).collect();
     Scope { source, bindings, via: Some(Via::Values), ..scope.clone() }.template(&template)
 }
 
-fn merged(args: &[Value]) -> Value {
+/// Lays maps over each other, the last over all.
+pub(super) fn merged(args: &[Value]) -> Value {
     let mut out = Value::empty();
     for (key, value) in args.iter().flat_map(Value::entries) {
         out.insert(key, value.clone());

@@ -2,7 +2,7 @@
 
 use hcl_edit::structure::Block;
 
-use super::scope::Scope;
+use super::scope::{Scope, open, truth};
 use crate::{
     deploy::{
         chart::{self, ChartRelease, Layer, Parameter, ParameterKind, Repository, addressed},
@@ -12,7 +12,8 @@ use crate::{
     repo::RepoPath,
 };
 
-/// The names under which single values are given, in the order in which the provider lays them in.
+/// The argument that has texts of values, and those of single values, in the order in which the provider lays them in.
+const VALUES: &str = "values";
 const SETS: [&str; 4] = ["set", "set_list", "set_sensitive", "set_wo"];
 
 /// Reads a release; `None` where it names no chart.
@@ -28,6 +29,8 @@ pub(super) fn release(scope: &Scope<'_>, block: &Block, by: Option<&RepoPath>) -
     let written = text("chart")?;
     let name = written.text().into_owned();
     let folder = folder(scope, &name);
+    // What a chart of the tree brings, its values decide.
+    let certain = folder.is_some().then(|| scope.certainly().resource(block));
     let (chart, repository, packaged) = match (addressed(&written), text("repository")) {
         (Some(addressed), _) => addressed,
         // Helm takes a folder of that name before it asks any repository.
@@ -44,7 +47,7 @@ pub(super) fn release(scope: &Scope<'_>, block: &Block, by: Option<&RepoPath>) -
         notes: notes.into_iter().collect(),
         release: text("name").unwrap_or_else(|| Scalar::made("")),
         namespace: text("namespace"),
-        layers: layers(scope, &body),
+        layers: layers(scope, &body, certain.as_ref()),
         ..ChartRelease::new(&scope.source.path, chart, repository)
     })
 }
@@ -55,19 +58,80 @@ fn folder(scope: &Scope<'_>, name: &str) -> Option<Scalar> {
     [&*scope.module.folder, ""].into_iter().find_map(|base| chart::beside(base, name, scope.files))
 }
 
-fn layers(scope: &Scope<'_>, body: &Value) -> Vec<Layer> {
-    let mut layers: Vec<Layer> = Vec::new();
-    let texts = body.list_at("values").iter().filter_map(Value::as_scalar);
-    layers.extend(texts.map(|text| Layer::text(text, scope.files, "`values`")));
-    for name in SETS {
-        let all = match body.get(name) {
-            Some(Value::List(items)) => items.to_vec(),
-            Some(one @ Value::Map(_)) => vec![one.clone()],
-            _ => Vec::new(),
-        };
-        layers.extend(all.iter().filter_map(set));
+/// Reads the layers of values; `certain` is what is certain of the release, where that matters.
+fn layers(scope: &Scope<'_>, body: &Value, certain: Option<&Value>) -> Vec<Layer> {
+    let of = |name: &str| {
+        let own = given(scope, body, name);
+        let Some(certain) = certain else { return own };
+        match certain.get(name).and_then(open) {
+            Some(who) => own.into_iter().chain([outside(who)]).collect(),
+            None => doubted(own, &given(scope, certain, name)),
+        }
+    };
+    [VALUES].into_iter().chain(SETS).flat_map(of).collect()
+}
+
+/// Reads what an argument gives, or blocks of that name.
+fn given(scope: &Scope<'_>, body: &Value, name: &str) -> Vec<Layer> {
+    if name == VALUES {
+        let texts = body.list_at(name).iter().filter_map(Value::as_scalar);
+        return texts.map(|text| Layer::text(text, scope.files, "`values`")).collect();
+    }
+    let all = match body.get(name) {
+        Some(one @ Value::Map(_)) => std::slice::from_ref(one),
+        Some(more) => more.items(),
+        None => &[],
+    };
+    all.iter().filter_map(|item| set(item).or_else(|| open(item).map(outside))).collect()
+}
+
+/// Lays behind each layer what nobody here knows, where that may switch on what the layer leaves off.
+fn doubted(own: Vec<Layer>, certain: &[Layer]) -> Vec<Layer> {
+    let certain: Vec<Value> = certain.iter().map(mapping).collect();
+    if own.len() != certain.len() {
+        return own.into_iter().chain(certain.iter().find_map(open).map(outside)).collect();
+    }
+    let mut layers = Vec::new();
+    for (own, certain) in own.into_iter().zip(&certain) {
+        let value = mapping(&own);
+        let who = open(&value).or_else(|| switched_by(&value, certain));
+        let more = who.filter(|_| !matches!(own, Layer::Outside { .. })).map(outside);
+        layers.push(own);
+        layers.extend(more);
     }
     layers
+}
+
+/// Returns the mapping of a layer; of one of which nobody here knows what it sets, who knows it.
+fn mapping(layer: &Layer) -> Value {
+    match layer {
+        Layer::Values(values) => values.clone(),
+        Layer::Set(set) => match set.name.unknown_to() {
+            Some(who) => Value::Scalar(Scalar::unknown(who)),
+            None => Value::map([(&*set.name.text(), Value::Scalar(set.value.clone()))]),
+        },
+        Layer::Outside { who, .. } => Value::Scalar(Scalar::unknown(who)),
+        Layer::InChart { .. } => Value::empty(),
+    }
+}
+
+/// Says who knows whether what a value leaves off is on: `certain` is what is certain of the value.
+fn switched_by<'v>(own: &Value, certain: &'v Value) -> Option<&'v str> {
+    match (own, certain) {
+        (Value::Map(_), Value::Map(_)) => {
+            own.entries().find_map(|(key, own)| switched_by(own, certain.entry(key)?))
+        }
+        (Value::List(_), Value::List(_)) => {
+            let mut pairs = own.items().iter().zip(certain.items());
+            pairs.find_map(|(own, certain)| switched_by(own, certain))
+        }
+        (Value::Scalar(text), _) if !text.is_null() && truth(own) != Some(false) => None,
+        _ => certain.as_scalar()?.unknown_to(),
+    }
+}
+
+fn outside(who: &str) -> Layer {
+    Layer::outside(who.to_owned())
 }
 
 fn set(item: &Value) -> Option<Layer> {

@@ -297,7 +297,7 @@ impl<'f> Walk<'f> {
         all.iter().take(INSTANCES).for_each(|scope| each(self, scope));
         if all.is_empty() {
             let none = Element::unknown("a block without instances");
-            let off = self.apart(&mut |walk| each(walk, &scope.of_each(none.clone())));
+            let off = self.apart(&mut |walk| each(walk, &scope.of_element("each", none.clone())));
             self.found.off.extend(off.charts.into_iter().chain(off.off));
             self.found.left_out.extend(off.left_out);
         }
@@ -390,7 +390,7 @@ fn instances<'s>(scope: &Scope<'s>, block: &Block) -> Vec<Scope<'s>> {
     match (argument("for_each"), argument("count").and_then(|count| scope.counted(count))) {
         (Some(of), _) => {
             let all = scope.instances_of(of).into_iter().take(INSTANCES + 1);
-            all.map(|element| scope.of_each(element)).collect()
+            all.map(|element| scope.of_element("each", element)).collect()
         }
         (None, Some(count)) => {
             let all = 0..usize::try_from(count).unwrap_or_default().min(INSTANCES + 1);

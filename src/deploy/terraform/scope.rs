@@ -243,10 +243,10 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// The scope of one instance of a block.
-    pub fn of_each(&self, Element { key, value, certain }: Element) -> Self {
+    /// The scope of one instance of a block, in which its element has a name.
+    pub fn of_element(&self, name: &str, Element { key, value, certain }: Element) -> Self {
         let each = |value: Value| Value::map([("key", Value::Scalar(key.clone())), ("value", value)]);
-        self.binding_of("each", each(value), each(certain))
+        self.binding_of(name, each(value), each(certain))
     }
 
     /// The scope in which elements count too that a condition leaves out. Nobody is asked what these may be.

@@ -107,10 +107,10 @@ impl Scope<'_> {
         }
         let ends = Stripped { start: each.strip.strip_end(), end: last.strip.strip_start() };
         let mut out = Scalar::made("");
-        for (key, value) in self.elements(&collection) {
-            let mut scope = self.binding(each.value_var.as_str(), value);
+        for element in self.certified(&each.collection_expr, &collection) {
+            let mut scope = self.binding_of(each.value_var.as_str(), element.value, element.certain);
             if let Some(name) = &each.key_var {
-                scope = scope.binding(name.as_str(), Value::Scalar(key));
+                scope = scope.binding(name.as_str(), Value::Scalar(element.key));
             }
             out = out.then(&scope.filled(&each.template, ends)?);
             self.budget.take(1 + out.text().len() / STEP)?;
