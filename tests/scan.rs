@@ -151,6 +151,25 @@ fn a_line_of_a_script_that_is_a_pin_brings_nothing_back() {
 }
 
 #[test]
+fn what_a_map_gives_to_a_variable_that_nobody_here_fills_is_told() {
+    let release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: crds, namespace: mesh}\nspec:\n  chart:\n    \
+                   spec:\n      chart: linkerd-crds\n      version: ${mesh_version}\n";
+    let data = "{mesh_version: 2026.8.2, calendar: 2026.8.1, mesh_versions: 2026.7.1}";
+    let map =
+        |kind: &str| format!("apiVersion: v1\nkind: {kind}\nmetadata: {{name: versions}}\ndata: {data}\n");
+    let told = |text: &str| {
+        let tree = MemoryTree::new([("mesh/release.yaml", release), ("vars/versions.yaml", text)]);
+        let found = scan(&tree, &ScanOptions::default()).unwrap();
+        found.pins.iter().map(|p| (p.kind, p.value.clone(), p.stays)).collect::<Vec<_>>()
+    };
+    let version = (PinKind::Other, "2026.8.2".to_owned(), Some(Reason::NotFollowed));
+    assert_eq!(told(&map("ConfigMap")), [version.clone()]);
+    assert_eq!(told(&map("Calendar")), [], "Flux takes no variables from such an object");
+    let made = "configMapGenerator:\n- name: versions\n  literals: [mesh_version=2026.8.2]\n";
+    assert_eq!(told(made), [version]);
+}
+
+#[test]
 fn values_that_name_no_chart_are_those_of_the_chart_that_has_their_keys() {
     for (keys, chart) in [
         ("dashboard: {}", "linkerd-viz"),

@@ -22,6 +22,9 @@ use crate::{
     repo::parallel,
 };
 
+/// What sets variables of Flux's: a ConfigMap, a Secret, and what kustomize makes them of.
+const SETS: [&str; 4] = ["ConfigMap", "Secret", "configMapGenerator", "secretGenerator"];
+
 /// Reports what manifests name beside all that was found in them, and beside what is not Linkerd's.
 pub(in crate::pins) fn report(
     context: &Context<'_>,
@@ -46,13 +49,16 @@ pub(in crate::pins) fn report(
     let siblings = Siblings::of(context.files, &found.pins);
     let read: Vec<&RepoPath> = named.iter().filter(is_read).collect();
     let beside = read_beside(context, &read);
+    let variables = variables(context, &read);
     let in_file = |path: &&RepoPath| {
         let source = context.files.file(path.as_str()).ok()?;
         let text = &*source.text;
         let names_linkerd =
             text.contains("inkerd") || text.contains("INKERD") || path.as_str().contains("linkerd");
         let beside = beside.get(&stem(path)).into_iter().flatten().map(String::as_str);
-        let names: BTreeSet<&str> = siblings.names(path).into_iter().chain(beside).collect();
+        let set =
+            variables.iter().filter(|_| SETS.iter().any(|kind| text.contains(kind))).map(String::as_str);
+        let names: BTreeSet<&str> = siblings.names(path).into_iter().chain(beside).chain(set).collect();
         let speaks =
             names_linkerd || !names.is_empty() || tokens(text).iter().any(|token| token.form == Form::Edge);
         if !speaks || (text.contains("{{") && context.is_template(path)) {
@@ -70,6 +76,17 @@ pub(in crate::pins) fn report(
     for told in parallel::map(&read, in_file).into_iter().flatten() {
         told.report(&mut found.pins, skipped);
     }
+}
+
+/// Lists the names of Flux's variables that files read about Linkerd. Whoever fills them need not be in the repository, and
+/// then nobody here says which map has them.
+fn variables(context: &Context<'_>, paths: &[&RepoPath]) -> BTreeSet<String> {
+    let of_file = |path: &&RepoPath| {
+        let source = context.files.file(path.as_str()).ok().filter(|source| source.text.contains("${"));
+        let names = source.iter().flat_map(|source| other::names_read(&source.text));
+        names.map(str::to_owned).collect::<Vec<_>>()
+    };
+    parallel::map(paths, of_file).into_iter().flatten().collect()
 }
 
 /// Lists the names that files read about Linkerd which have others of their kind beside them: `Pulumi.yaml` has the values of
