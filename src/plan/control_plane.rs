@@ -41,6 +41,8 @@ pub enum ControlPlane {
 pub struct ControlPlanes {
     /// By installation; those of the target that are in none have no name.
     of: BTreeMap<Arc<str>, Plane>,
+    /// Those that are switched off, by installation.
+    off: BTreeMap<Arc<str>, Plane>,
     /// The oldest release of the whole repository.
     oldest: Option<EdgeVersion>,
 }
@@ -86,7 +88,13 @@ impl ControlPlanes {
     ) -> Self {
         let mut planes = Self::default();
         for (pin, version) in pins {
-            let version = version.filter(|_| says_what_runs(pin));
+            let version = version.filter(|_| names_its_release(pin));
+            if pin.is_off {
+                for name in pin.installations.iter().filter(|_| version.is_some()) {
+                    planes.off.entry(name.clone()).or_default().take(pin, version);
+                }
+                continue;
+            }
             if version.is_none() && !goes_its_own_way(pin) {
                 continue;
             }
@@ -137,14 +145,17 @@ impl ControlPlanes {
         newest.filter(|(newest, _)| *newest < by && proxy.stage == Stage::DataPlane).min()
     }
 
-    /// Lists those that a proxy pin runs beside: as its installations say, else all that it may run beside.
+    /// Lists those that a proxy pin runs beside: as its installations say, else all that it may run beside. Where nothing but
+    /// what is switched off is known of one of them, the proxies meet that once it is on.
     fn beside(&self, proxy: &Pin) -> impl Iterator<Item = (&str, &Plane)> {
         let runs_beside = |name: &Arc<str>, plane: &Plane| match &*proxy.installations {
             [] => **name == *NAMELESS || plane.is_near && plane.may_have(proxy),
             names => names.contains(name),
         };
+        let is_to_come = |name: &Arc<str>| proxy.installations.contains(name) && !self.of.contains_key(name);
         let planes = self.of.iter().filter(move |(name, plane)| runs_beside(name, plane));
-        planes.filter(|_| proxy.stage == Stage::DataPlane).map(|(name, plane)| (&**name, plane))
+        let off = self.off.iter().filter(move |(name, _)| is_to_come(name));
+        planes.chain(off).filter(|_| proxy.stage == Stage::DataPlane).map(|(name, plane)| (&**name, plane))
     }
 }
 
@@ -250,6 +261,11 @@ fn goes_its_own_way(pin: &Pin) -> bool {
 }
 
 pub(super) fn says_what_runs(pin: &Pin) -> bool {
+    !pin.is_off && names_its_release(pin)
+}
+
+/// Tells whether a pin names the release of a control plane, which may be switched off.
+fn names_its_release(pin: &Pin) -> bool {
     let silent = matches!(
         pin.stays,
         Some(
@@ -267,7 +283,7 @@ pub(super) fn says_what_runs(pin: &Pin) -> bool {
     let is_version = |reader: Reader| {
         reader.chart.as_deref() == Some(CHART) && matches!(reader.form, Form::Chart | Form::Rendered)
     };
-    !silent && !pin.is_off && (pin.readers().any(is_version) || controllers && pin.is_of(CHART))
+    !silent && (pin.readers().any(is_version) || controllers && pin.is_of(CHART))
 }
 
 /// `proxy.image.version` is not among them: it chooses proxies, and the controllers stay as the chart says.

@@ -132,6 +132,23 @@ fn proxies_stay_behind_the_control_plane_of_each_installation_that_runs_them() {
 }
 
 #[test]
+fn proxies_wait_for_a_control_plane_that_is_off_where_nothing_else_is_known_of_their_cluster() {
+    let reasons = |beside: bool| {
+        let b = Build::default().chart("a.yaml", CP, TO_CHART).serves(&["a"]);
+        let b = b.chart("b.yaml", CP, "2026.7.2").serves(&["a", "b"]).stays(Reason::Held);
+        let b = b.with(|pin| pin.is_off = true);
+        let b = if beside { b.chart("b.yaml", CP, TO_CHART).serves(&["b"]) } else { b };
+        let b = b.proxy("ns/a.yaml", "edge-26.7.1").serves(&["a"]);
+        let b = b.proxy("ns/b.yaml", "edge-26.7.1").serves(&["b"]).proxy("ns/any.yaml", "edge-26.7.1");
+        let fates = judged(b, &Options::default()).into_iter();
+        let proxies = fates.filter(|(path, ..)| path.starts_with("ns/")).map(|(.., reason)| reason);
+        proxies.collect::<Vec<_>>()
+    };
+    assert_eq!(reasons(false), [None, Some(Reason::ControlPlaneBehind), None]);
+    assert_eq!(reasons(true), [None; 3], "another one runs there");
+}
+
+#[test]
 fn proxies_of_nobody_wait_for_each_control_plane_that_they_may_have() {
     let waits = |proxy: &str| {
         let b = Build::default().chart("a.yaml", CP, "2026.8.2").serves(&["a"]);
