@@ -40,7 +40,9 @@ pub(super) fn named(groups: &[Group]) -> Vec<String> {
     for group in groups.iter().filter(|group| group.lots.iter().all(|lot| lot.away.is_none())) {
         *alone.entry(folder(group)).or_default() += 1;
     }
-    let words: Vec<Vec<String>> = groups.iter().map(|group| words(group, &alone)).collect();
+    let lots = groups.iter().flat_map(|group| &group.lots).filter(|lot| lot.away.is_none());
+    let deployed: BTreeSet<&str> = lots.filter_map(|lot| lot.folder.as_deref()).collect();
+    let words: Vec<Vec<String>> = groups.iter().map(|group| words(group, &alone, &deployed)).collect();
     let mut used: Vec<usize> = words.iter().map(|_| 1).collect();
     // Those that are called the same take in the folder above, until they differ or there is none left.
     loop {
@@ -84,13 +86,16 @@ fn join(words: &[String], used: usize) -> String {
 }
 
 /// The words that a group may be called by, the nearest first.
-fn words(group: &Group, alone: &BTreeMap<String, usize>) -> Vec<String> {
+fn words(group: &Group, alone: &BTreeMap<String, usize>, deployed: &BTreeSet<&str>) -> Vec<String> {
     let folder = folder(group);
+    let is_anothers = |below: &str| below.rsplit('/').find_map(telling).is_none();
     let mut found: Vec<String> = Vec::new();
     if let Some(destination) = group.lots.iter().find_map(|lot| lot.away.as_ref()) {
         found.extend(of_destination(destination.name()));
-    } else if alone.get(&folder).is_some_and(|groups| *groups > 1) {
-        // Of several in one folder the file, or what it deploys, tells them apart.
+    } else if alone.get(&folder).is_some_and(|groups| *groups > 1)
+        || below(&folder, group, deployed).is_some_and(is_anothers)
+    {
+        // Of several in one folder, or in one that is deployed, the file, or what it deploys, tells them apart.
         let lot = group.lots.first();
         let own = lot.and_then(|lot| lot.folder.as_deref()).and_then(|f| f.rsplit('/').find_map(telling));
         let stem = lot
@@ -105,6 +110,14 @@ fn words(group: &Group, alone: &BTreeMap<String, usize>) -> Vec<String> {
         found.extend(folder.rsplit('/').find_map(word).or_else(|| Some("root".to_owned())));
     }
     found
+}
+
+/// Returns what of a folder lies below the nearest one that others deploy, who are called as that is.
+fn below<'f>(folder: &'f str, group: &Group, deployed: &BTreeSet<&str>) -> Option<&'f str> {
+    let is_own = |at: &str| group.lots.iter().any(|lot| lot.folder.as_deref() == Some(at));
+    let is_others = |end: &usize| folder.get(..*end).is_some_and(|at| deployed.contains(at) && !is_own(at));
+    let ends = folder.match_indices('/').map(|(at, _)| at).chain([folder.len()]);
+    folder.get(ends.rev().find(is_others)?..)
 }
 
 fn folder(group: &Group) -> String {

@@ -472,3 +472,22 @@ fn a_folder_that_says_what_kind_of_files_is_in_it_gives_no_name() {
     ];
     assert_eq!(by_file(&tree), expected);
 }
+
+#[test]
+fn what_nobody_applies_is_not_called_as_the_cluster_in_whose_folder_it_lies() {
+    let (plane, root) = (release(PLANE), flux("flux-system", "./clusters/b"));
+    for draft in ["clusters/b/next.yaml", "clusters/b/mesh/next.yaml"] {
+        let tree = [
+            ("apps/b/ns.yaml", "proxy: 2026.8.2\n"),
+            ("clusters/a/plane.yaml", plane.as_str()),
+            ("clusters/b/flux-system/gotk-sync.yaml", &root),
+            ("clusters/b/kustomization.yaml", "resources: [plane.yaml]\n"),
+            ("clusters/b/plane.yaml", &plane),
+            (draft, &plane),
+        ];
+        let next = format!("{draft}: next");
+        let expected =
+            ["apps/b/ns.yaml: b", "clusters/a/plane.yaml: a", "clusters/b/plane.yaml: b", next.as_str()];
+        assert_eq!(by_file(&tree), expected);
+    }
+}
