@@ -21,7 +21,7 @@ use crate::support::{
 use serde_json::{Value, json};
 use uplinker::{
     helm::{Evaluate, Evaluator, File, Helm, HelmError, Template},
-    pins::{Inventory, PinKind, Reason, ScanOptions, SkipReason, scan},
+    pins::{Inventory, Pin, PinKind, Reason, ScanOptions, SkipReason, scan},
     repo::{Mode, Tree},
     sys::process::Limits,
 };
@@ -234,6 +234,46 @@ fn what_only_another_cluster_gets_is_told() {
     ] {
         assert_eq!(told(elsewhere), ["mesh/values.yaml:1 2026.8.2 NotFollowed"], "{elsewhere}");
     }
+}
+
+#[test]
+fn proxies_are_those_of_a_control_plane_that_only_another_cluster_gets() {
+    let application = |name: &str, condition: &str| {
+        format!(
+            "{{{{- if {condition} }}}}\napiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: {name}}}\nspec:\n  \
+             source:\n    repoURL: https://helm.linkerd.io/edge\n    chart: linkerd-control-plane\n    \
+             targetRevision: {{{{ .Values.v }}}}\n{{{{- end }}}}\n"
+        )
+    };
+    let (today, elsewhere) = (
+        application("one", "true"),
+        application("two", ".Capabilities.APIVersions.Has \"mesh.example.com/v1\""),
+    );
+    let root = |name: &str, version: &str| {
+        format!(
+            "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: {name}}}\nspec:\n  source: {{repoURL: x, path: \
+             charts/{name}, helm: {{valuesObject: {{v: {version}}}}}}}\n"
+        )
+    };
+    let chart = |name: &str| format!("apiVersion: v2\nname: {name}\nversion: 1.0.0\n");
+    let (a, b, proxy) =
+        (root("a", "2026.8.2"), root("b", "2026.7.2"), "config.linkerd.io/proxy-version: edge-26.7.2");
+    let proxy =
+        format!("apiVersion: v1\nkind: Namespace\nmetadata: {{name: web, annotations: {{{proxy}}}}}\n");
+    let tree = MemoryTree::new([
+        ("apps/b/ns.yaml", proxy.as_str()),
+        ("charts/a/Chart.yaml", &chart("a")),
+        ("charts/a/templates/a.yaml", &today),
+        ("charts/b/Chart.yaml", &chart("b")),
+        ("charts/b/templates/b.yaml", &elsewhere),
+        ("clusters/a/mesh.yaml", &a),
+        ("clusters/b/mesh.yaml", &b),
+    ]);
+    let found = scanned(&tree, Some(evaluator(Helm::LIMITS, None)));
+    let serves = |pin: &Pin| format!("{} {:?} {}", pin.path, pin.stays, pin.installations.join(" "));
+    let expected =
+        ["apps/b/ns.yaml None b", "clusters/a/mesh.yaml None a", "clusters/b/mesh.yaml Some(NotFollowed) b"];
+    assert_eq!(found.pins().map(serves).collect::<Vec<_>>(), expected);
 }
 
 #[test]

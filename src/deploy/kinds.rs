@@ -157,6 +157,21 @@ pub fn sources<'c>(object: &Object, cluster: &Cluster<'c>) -> Vec<&'c Object> {
     of(object).map(|kind| (kind.sources)(object, cluster)).unwrap_or_default()
 }
 
+/// Returns the charts that an object asks for, and who has them rendered.
+pub fn charts(
+    object: &Object,
+    cluster: &Cluster<'_>,
+    files: &dyn Files,
+) -> Option<(Deployer, Vec<ChartRelease>)> {
+    let kind = of(object)?;
+    let charts = match kind.makes {
+        Makes::Chart(read) => read(object, cluster, files).into_iter().collect(),
+        Makes::Objects { build, .. } => build(object, cluster, files).charts,
+        Makes::Roots(_) => Vec::new(),
+    };
+    Some((kind.deployer, charts))
+}
+
 fn no_sources<'c>(_: &Object, _: &Cluster<'c>) -> Vec<&'c Object> {
     Vec::new()
 }

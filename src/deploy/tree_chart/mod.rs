@@ -79,6 +79,8 @@ pub struct Rendered {
     pub off: Vec<Object>,
     /// Versions that nothing reads but what comes of it in other clusters.
     pub elsewhere: Vec<Scalar>,
+    /// The objects of other clusters that read these.
+    pub only_elsewhere: Vec<Object>,
     /// Whether texts of it are others each time.
     pub has_chance: bool,
     /// What was not followed.
@@ -153,9 +155,11 @@ impl<'c> Charts<'c> {
         let on = switches::on(values, &whole, &is_unread);
         rendered.off = self.more(package, release, on, &rendered.objects, files);
         if whole.scalars().into_iter().any(&is_unread) {
-            let objects = self.elsewhere(package, release, values, files);
+            let mut objects = self.elsewhere(package, release, values, files);
+            objects.retain(|object| object.value.scalars().into_iter().any(&is_unread));
             let texts = objects.iter().flat_map(|object| object.value.scalars());
             rendered.elsewhere = texts.filter(|text| is_unread(text)).cloned().collect();
+            rendered.only_elsewhere = objects;
         }
         rendered
     }

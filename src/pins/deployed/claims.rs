@@ -219,6 +219,15 @@ impl Claims {
         self.append(other);
     }
 
+    /// Adds what another has gathered of charts of which it is not known whether anybody gets them. Whose versions these are is.
+    pub fn append_not_followed(&mut self, other: Self) {
+        let of_charts = other.claims.into_iter().filter(|claim| claim.spec.chart.is_some());
+        self.claims.extend(of_charts.map(|mut claim| {
+            claim.spec.stays = Some(Reason::NotFollowed);
+            claim
+        }));
+    }
+
     /// Adds what another has gathered of patches that mean no object.
     pub fn append_unmatched(&mut self, mut other: Self) {
         other.claims.iter_mut().for_each(|claim| claim.unmatched = true);

@@ -15,7 +15,7 @@ use crate::{
     deploy::{
         ChartRelease, Cluster, Deployer, Files as _, Layer, Object, Part, Scalar,
         chart::{Repository, packaged},
-        handed,
+        handed, kinds,
         model::{After, Asked},
     },
     linkerd::{self, EdgeVersion},
@@ -76,6 +76,27 @@ pub(super) fn take_asked(context: &Context<'_>, asked: &Asked<'_>, claims: &mut 
             sync_wave,
         });
     }
+}
+
+/// Takes the charts that a chart of the tree asks for in other clusters than one of today: nobody here knows whether there is one.
+/// What nobody deploys, which its own file stands for, asks for none.
+pub(super) fn take_elsewhere(
+    context: &Context<'_>,
+    of: &ChartRelease,
+    objects: &[Object],
+    claims: &mut Claims,
+) {
+    if of.file.name() == "Chart.yaml" {
+        return;
+    }
+    let (mut own, cluster) = (Claims::default(), Cluster::new(objects));
+    for object in objects {
+        let Some((deployer, charts)) = kinds::charts(object, &cluster, context.files) else { continue };
+        for release in &charts {
+            take(context, release, kind(deployer), Injection::Open, &mut own);
+        }
+    }
+    claims.append_not_followed(own);
 }
 
 /// Says whether pods of a chart's namespace are injected.

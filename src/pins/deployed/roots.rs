@@ -10,7 +10,7 @@ use super::{
     claims::Claims,
     images::{is_image, over, take_containers, take_images},
     objects::take_object,
-    release::{take_asked, take_dependency},
+    release::{take_asked, take_dependency, take_elsewhere},
     values_files::take_values_file,
 };
 use crate::{
@@ -113,7 +113,10 @@ pub(in crate::pins) fn roots(
         Fact::Images(images, charts) => take_images(images, &over(context, charts, None), claims),
         Fact::Guards(guards) => claims.guards(guards),
         Fact::File(path) => take_values_file(context, path, claims),
-        Fact::Rendered(release, rendered) => claims.take_rendered(release, rendered),
+        Fact::Rendered(release, rendered) => {
+            take_elsewhere(context, release, &rendered.only_elsewhere, claims);
+            claims.take_rendered(release, rendered);
+        }
         Fact::Unmade(object, values) => take_unmade(object, values, claims),
         Fact::Overridden(object, values) => take_overridden(object, values, claims),
         Fact::Notes(notes) => claims.beyond.take(notes),
