@@ -109,6 +109,21 @@ fn a_value_stays_where_its_chart_no_longer_reads_it_and_goes_with_it_before() {
 }
 
 #[test]
+fn the_image_of_the_policy_controller_goes_with_the_releases_that_have_it() {
+    let overlay = "helmCharts:\n- {name: linkerd-control-plane, repo: 'https://helm.linkerd.io/edge', version: 2025.2.3, releaseName: \
+                   cp}\nimages:\n- {name: cr.l5d.io/linkerd/policy-controller, newTag: edge-25.2.3}\n";
+    let values = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: a, namespace: a}\nspec:\n  chart: {spec: \
+                  {chart: a, version: 1.0.0, sourceRef: {kind: HelmRepository, name: a}}}\n  values: {image: \
+                  'cr.l5d.io/linkerd/policy-controller:edge-25.2.3'}\n";
+    for (file, text) in [("mesh/kustomization.yaml", overlay), ("a.yaml", values)] {
+        let found = scan(&MemoryTree::new([(file, text)]), &ScanOptions::default()).unwrap();
+        let image = found.pins.iter().find(|pin| pin.value == "edge-25.2.3").unwrap();
+        let fates = ["edge-25.7.6", "edge-25.8.3"].map(|to| image.stays_at(to.parse().unwrap()));
+        assert_eq!(fates, [None, Some(Reason::NoEffect)], "{file}");
+    }
+}
+
+#[test]
 fn a_hold_that_holds_nothing_is_told_with_its_line() {
     let release = "apiVersion: helm.cattle.io/v1\nkind: HelmChart\nmetadata: {name: linkerd-crds}\nspec:\n  # uplinker: hold\n  repo: \
                    https://helm.linkerd.io/edge\n  chart: linkerd-crds # uplinker : hold\n  version: 2026.8.2 # uplinker: hold\n";

@@ -1,4 +1,4 @@
-//! Step 5, pins: values that charts no longer read since some release.
+//! Step 5, pins: values that charts no longer read since some release, and tags of an image that is no more.
 //!
 //! In: pins, when all is known of what keeps them. Out: each such value stays, and what becomes of it where its chart goes to an
 //! older release is kept beside it: which release that is, only a plan knows.
@@ -6,7 +6,7 @@
 use super::{Pin, Reason};
 use crate::linkerd::EdgeVersion;
 
-/// Since when a chart no longer reads a value.
+/// Since when a chart no longer reads a value, or has an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ended {
     /// The first release whose chart does not.

@@ -34,16 +34,27 @@ pub(super) struct Reference<'a> {
 pub(super) struct LinkerdImage {
     /// Why its tag stays.
     pub stays: Option<Reason>,
+    /// The first release that no longer has it.
+    pub ended: Option<EdgeVersion>,
     /// Whether it is the one of proxies, which wait for the control plane.
     pub is_proxy: bool,
 }
 
 /// The image of proxies.
 const PROXY: &str = "proxy";
-/// The image that no release has since edge-25.8.3.
-const RETIRED: &str = "policy-controller";
+/// The image that became a part of another one, and the first release without it (L2 #14348).
+const MERGED: (&str, &str) = ("policy-controller", "edge-25.8.3");
 /// The images of extensions that ended: no release has them any more.
 const ENDED: [&str; 2] = ["grafana", "jaeger-webhook"];
+
+// === impl LinkerdImage ===
+
+impl LinkerdImage {
+    /// Returns why its tag stays with releases of today.
+    pub fn stays_today(self) -> Option<Reason> {
+        self.ended.map(|_| Reason::NoEffect).or(self.stays)
+    }
+}
 
 // === impl Reference ===
 
@@ -79,11 +90,11 @@ pub(super) fn linkerd_image(name: &str) -> Option<LinkerdImage> {
     })?;
     let stays = match image.line {
         VersionLine::Own => Some(Reason::OwnVersion),
-        VersionLine::Edge if image.name == RETIRED => Some(Reason::NoEffect),
         VersionLine::Edge if ENDED.contains(&image.name) => Some(Reason::RetiredChart),
         VersionLine::Edge => None,
     };
-    Some(LinkerdImage { stays, is_proxy: image.name == PROXY })
+    let ended = MERGED.1.parse().ok().filter(|_| image.name == MERGED.0);
+    Some(LinkerdImage { stays, ended, is_proxy: image.name == PROXY })
 }
 
 /// Recognises the images that kustomize matches by a name, which is a regular expression to it: of several those whose tags
@@ -101,7 +112,7 @@ pub(super) fn matched_image(name: &str) -> Option<LinkerdImage> {
     let folders = linkerd::REGISTRIES.into_iter().chain(mirror.as_deref());
     let all = folders.flat_map(|folder| linkerd::image_names().map(move |image| format!("{folder}{image}")));
     let found = all.filter(|image| pattern.is_match(image)).filter_map(|image| linkerd_image(&image));
-    found.min_by_key(|image| image.stays.is_some())
+    found.min_by_key(|image| image.stays_today().is_some())
 }
 
 /// Tells whether a host only begins as the official registry does: `cr.l5d.io.example.com`.
@@ -177,7 +188,7 @@ pub(super) fn object(place: Place<'_>, object: &Object<'_>, found: &mut Found) {
             annotation: &|key| of("annotations", key),
             label: &|key| of("labels", key),
         };
-        let stays = standing(image.stays.or(digest), &around, reference.name);
+        let stays = standing(image.stays_today().or(digest), &around, reference.name);
         let spec = spec(stays);
         let text = node.as_str().unwrap_or_default();
         let tag = reference.tag.clone().and_then(|t| text.get(t));
@@ -264,10 +275,8 @@ mod tests {
         assert_eq!(linkerd_image("cr.l5d.io/linkerd/proxy").unwrap().stays, None);
         assert_eq!(linkerd_image("registry.example.com/mirror/linkerd/controller").unwrap().stays, None);
         assert_eq!(linkerd_image("cr.l5d.io/linkerd/proxy-init").unwrap().stays, Some(Reason::OwnVersion));
-        assert_eq!(
-            linkerd_image("cr.l5d.io/linkerd/policy-controller").unwrap().stays,
-            Some(Reason::NoEffect)
-        );
+        let merged = linkerd_image("cr.l5d.io/linkerd/policy-controller").unwrap();
+        assert_eq!((merged.stays, merged.stays_today()), (None, Some(Reason::NoEffect)));
         let ended = linkerd_image("cr.l5d.io/linkerd/jaeger-webhook").unwrap();
         assert_eq!(ended.stays, Some(Reason::RetiredChart));
         for other in ["ghcr.io/acme/linkerd-proxy", "ghcr.io/acme-linkerd/proxy", "linkerd/proxy", "proxy"] {

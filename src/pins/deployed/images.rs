@@ -34,7 +34,8 @@ pub(super) fn take_images(entries: &[Value], over: &[Over], claims: &mut Claims)
         let fork = new
             .is_some_and(|new| image::linkerd_image(&new).is_none() && !image::is_mirror_name(&name, &new));
         let digest = value.scalar(&["digest"]).filter(|digest| !digest.text().is_empty());
-        let spec = Spec::platform(PinKind::KustomizeImage, Expects::Edge)
+        let spec = Spec { ended: image.ended, ..Spec::platform(PinKind::KustomizeImage, Expects::Edge) };
+        let spec = spec
             .staying(image.stays)
             .staying(fork.then_some(Reason::Channel))
             .staying(digest.map(|_| Reason::Digest))
@@ -121,8 +122,8 @@ pub(super) fn take_containers(object: &Object, over: &[Over], claims: &mut Claim
                     label: &|key| text(object.label(key)),
                 };
                 if let [first, others @ ..] = over {
-                    let mut spec =
-                        first.ours.fill(Spec::platform(PinKind::Image, Expects::Edge).staying(found.stays));
+                    let spec = Spec { ended: found.ended, ..Spec::platform(PinKind::Image, Expects::Edge) };
+                    let mut spec = first.ours.fill(spec.staying(found.stays));
                     if others.iter().any(|other| other.ours.chart != first.ours.chart) {
                         spec.chart = None;
                     }
@@ -132,7 +133,8 @@ pub(super) fn take_containers(object: &Object, over: &[Over], claims: &mut Claim
                 let name = Reference::parse(&whole).map(|image| image.name).unwrap_or_default();
                 let run_by =
                     image::run_by(&around, name, &object.name().map(Scalar::text).unwrap_or_default());
-                let spec = Spec { run_by, ..image::spec(image::standing(found.stays, &around, name)) };
+                let spec =
+                    Spec { run_by, ..image::spec(image::standing(found.stays_today(), &around, name)) };
                 claims.take(&scalar.cut(part), &spec);
             }
         }

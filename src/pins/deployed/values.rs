@@ -283,7 +283,8 @@ impl<'a> Read<'a> {
     fn image_spec(&self, image: LinkerdImage) -> Spec {
         let spec = Spec::platform(PinKind::HelmValues, Expects::Edge).staying(image.stays).under(&self.under);
         let is_workload = image.is_proxy && self.is_foreign;
-        Spec { stage: if is_workload { Stage::DataPlane } else { spec.stage }, ..spec }
+        let stage = if is_workload { Stage::DataPlane } else { spec.stage };
+        Spec { stage, ended: image.ended, ..spec }
     }
 
     /// Takes `{repository: cr.l5d.io/linkerd/proxy, tag: ...}` and the forms that charts give to it. Where that is all that
