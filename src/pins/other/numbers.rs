@@ -1,13 +1,13 @@
 //! Step 5, pins: what a text gives a chart of Linkerd's as a version that names no channel: `--version 1.16.11`.
 //!
 //! In: a text. Out: the bytes of each, with why it stays, where that is not for being of the edge channel. Such a number may be
-//! of anything: it counts in a command or a mapping that names the chart itself, or in a mapping that names
-//! Linkerd's own repository of charts.
+//! of anything: it counts in a command or a mapping that names the chart itself, in a mapping that names Linkerd's own
+//! repository of charts, and behind a word that says itself whose version it is, a key or the name of a package.
 
 use std::ops::Range;
 
 use crate::{
-    linkerd,
+    linkerd::{self, CHARTS, RETIRED_CHARTS},
     pins::{
         Reason,
         origin::is_linkerds,
@@ -19,6 +19,8 @@ use crate::{
 const FLAG: &str = "--version";
 /// The deepest mapping that is looked at.
 const DEPTH: usize = 64;
+/// The longest word that may be a key or the name of a package.
+const LONGEST: usize = 64;
 
 /// A version that is no release of the edge channel's new scheme.
 pub(super) type Number = (Range<usize>, Option<Reason>);
@@ -27,18 +29,26 @@ pub(super) type Number = (Range<usize>, Option<Reason>);
 pub(super) fn numbers(text: &str) -> Vec<Number> {
     let mut found = in_commands(text);
     found.extend(in_mappings(text));
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let of_line = in_flows(line).into_iter().chain(in_words(line));
+        found.extend(of_line.map(|(span, why)| (moved(span, start), why)));
+        start += line.len();
+    }
     found.sort_by_key(|(span, _)| span.start);
     found.dedup_by_key(|(span, _)| span.start);
     found
 }
 
-/// Finds those of commands, which may go on over several lines.
+/// Finds those of commands, which may go on over several lines, or stand there as a list of their arguments.
 fn in_commands(text: &str) -> Vec<Number> {
     let mut found = Vec::new();
     let (mut start, mut end) = (0, 0);
-    for line in text.split_inclusive('\n') {
+    let mut lines = text.split_inclusive('\n').peekable();
+    while let Some(line) = lines.next() {
         end += line.len();
-        if line.trim_end().ends_with('\\') && end < text.len() {
+        let is_one = |next: &&str| line.trim_end().ends_with('\\') || is_argument(line) && is_argument(next);
+        if lines.peek().is_some_and(is_one) {
             continue;
         }
         let command = text.get(start..end).unwrap_or_default();
@@ -53,11 +63,58 @@ fn in_commands(text: &str) -> Vec<Number> {
     found
 }
 
+/// Tells whether all of a line is arguments of a list: `- --version`, or `"--version", "1.16.11",`.
+fn is_argument(line: &str) -> bool {
+    let line = line.trim();
+    if let Some(item) = line.strip_prefix("- ") {
+        return !item.trim_start().contains([' ', '\t', '[', '{']) && !item.ends_with(':');
+    }
+    let is_quoted = |word: &str| {
+        let inner = |quote: char| word.strip_prefix(quote)?.strip_suffix(quote);
+        ['"', '\''].into_iter().any(|quote| inner(quote).is_some_and(|inner| !inner.contains(quote)))
+    };
+    let is_name = |word: &str| word.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.'));
+    line.ends_with([',', '"', '\''])
+        && line.split(',').map(str::trim).all(|word| is_quoted(word) || is_name(word))
+}
+
 /// What stands in one mapping, as far as it was read.
 struct Mapping {
     depth: usize,
+    /// It is one of several, or what something is given: of those a chart's name may be all that says which chart it is.
+    is_item: bool,
     is_chart_s: bool,
+    is_called_so: bool,
+    /// It says that its chart is another, or its own.
+    is_of_another: bool,
     versions: Vec<Number>,
+}
+
+// === impl Mapping ===
+
+impl Mapping {
+    fn new(depth: usize, is_item: bool) -> Self {
+        let versions = Vec::new();
+        Self { depth, is_item, is_chart_s: false, is_called_so: false, is_of_another: false, versions }
+    }
+
+    /// Reads an entry, whose value begins at a place of the text.
+    fn read(&mut self, key: &str, value: &str, at: usize) {
+        let first = words(value).next();
+        self.is_chart_s |= gives_chart(key) && first.is_some_and(is_chart) || first.is_some_and(is_linkerds);
+        self.is_called_so |= self.is_item && key == "name" && first.is_some_and(is_own);
+        let is_here = first.is_some_and(|word| word.starts_with("file:"));
+        self.is_of_another |= gives_chart(key) || key == "path" || is_here;
+        let version = number(value, 0).filter(|_| gives_version(key));
+        self.versions.extend(version.map(|(span, why)| (moved(span, at), why)));
+    }
+
+    fn into_versions(self) -> Vec<Number> {
+        match self.is_chart_s || self.is_called_so && !self.is_of_another {
+            true => self.versions,
+            false => Vec::new(),
+        }
+    }
 }
 
 /// Finds those of mappings of a line for each key, such as YAML's, or the arguments and constants of programs.
@@ -68,24 +125,90 @@ fn in_mappings(text: &str) -> Vec<Number> {
         if let Some((depth, key, behind)) = entry(line).filter(|(depth, ..)| *depth <= DEPTH) {
             let is_new = line.trim_start().starts_with("- ");
             while let Some(last) = open.pop_if(|last| last.depth > depth || is_new && last.depth == depth) {
-                found.extend(last.versions.into_iter().filter(|_| last.is_chart_s));
+                found.extend(last.into_versions());
             }
             if open.last().is_none_or(|last| last.depth < depth) {
-                open.push(Mapping { depth, is_chart_s: false, versions: Vec::new() });
+                open.push(Mapping::new(depth, is_new));
             }
             if let Some(mapping) = open.last_mut() {
-                let value = line.get(behind..).unwrap_or_default();
-                let first = words(value).next();
-                mapping.is_chart_s |=
-                    gives_chart(key) && first.is_some_and(is_chart) || first.is_some_and(is_linkerds);
-                let version = number(line, behind).filter(|_| gives_version(key));
-                mapping.versions.extend(version.map(|(span, why)| (moved(span, start), why)));
+                mapping.read(key, line.get(behind..).unwrap_or_default(), start + behind);
             }
         }
         start += line.len();
     }
-    found.extend(open.into_iter().filter(|left| left.is_chart_s).flat_map(|left| left.versions));
+    found.extend(open.into_iter().flat_map(Mapping::into_versions));
     found
+}
+
+/// Finds those of mappings and calls that a line has as a whole: `{name: linkerd-crds, version: 1.8.0}`.
+fn in_flows(line: &str) -> Vec<Number> {
+    let (mut open, mut found) = (Vec::<Mapping>::new(), Vec::new());
+    let first = line.len() - line.trim_start().len();
+    let mut start = 0;
+    for (at, sign) in line.match_indices(['{', '[', '(', '}', ']', ')', ',']) {
+        let entry = line.get(start..at).and_then(entry);
+        if let (Some(mapping), Some((_, key, behind))) = (open.last_mut(), entry) {
+            mapping.read(key, line.get(start + behind..at).unwrap_or_default(), start + behind);
+        }
+        match sign {
+            "," => {}
+            "{" | "[" | "(" if open.len() == DEPTH => break,
+            "{" | "[" | "(" => open.push(Mapping::new(0, at > first)),
+            _ => found.extend(open.pop().into_iter().flat_map(Mapping::into_versions)),
+        }
+        start = at + 1;
+    }
+    found
+}
+
+/// Finds those of which a word says whose version they are: `linkerd_version: 2.14.10`, `linkerd-crds-1.8.0.tgz`.
+fn in_words(line: &str) -> Vec<Number> {
+    let is_outside = |c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-' | '.' | '+');
+    let (mut found, mut start) = (Vec::new(), 0);
+    for part in line.split_inclusive(is_outside) {
+        let word = part.trim_end_matches(is_outside);
+        if names_linkerd(word) {
+            let end = start + word.len();
+            found.extend(of_package(word).map(|(span, why)| (moved(span, start), why)));
+            // What stands behind a slash is an image, and the number its tag.
+            let is_key = !line.get(..start).is_some_and(|before| before.ends_with('/'));
+            let given = line.get(end..).unwrap_or_default().trim_start_matches(['"', '\'', ' ', '\t']);
+            if is_key && given.starts_with([':', '=', '?']) && gives_linkerds(word) {
+                let value = given.trim_start_matches([':', '?']);
+                found.extend(number(line, line.len() - value.len()));
+            }
+        }
+        start += part.len();
+    }
+    found
+}
+
+fn names_linkerd(word: &str) -> bool {
+    let begins = |name: &str| word.get(..name.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(name));
+    word.len() <= LONGEST && (begins("linkerd") || begins("l5d"))
+}
+
+/// Reads the version in the name of a package, which labels have too. What counts as edge charts once did is left out: the
+/// control plane's own chart writes `linkerd-crds-1.0.0-edge`, of whatever release it is.
+fn of_package(word: &str) -> Option<Number> {
+    let word = word.trim_end_matches(['.', '-', '+']);
+    let word = word.strip_suffix(".tgz").unwrap_or(word);
+    let names = word.match_indices('-').filter(|(at, _)| word.get(..*at).is_some_and(is_own));
+    let found = names.map(|(at, dash)| at + dash.len()).find_map(|at| number(word, at));
+    found.filter(|(_, why)| *why == Some(Reason::Channel))
+}
+
+/// Tells whether a key gives the version of Linkerd, or of a chart of Linkerd's, and says no more: `linkerd_await_version` is
+/// that of something else.
+fn gives_linkerds(key: &str) -> bool {
+    let plain = |text: &str| text.replace(['_', '-', '.'], "").to_ascii_lowercase();
+    let key = plain(key);
+    let of = key.strip_suffix("version").or_else(|| key.strip_suffix("ver"));
+    let of = of.map(|of| of.strip_suffix("chart").unwrap_or(of));
+    let mut charts = CHARTS.into_iter().chain(RETIRED_CHARTS.into_iter().map(|chart| chart.name));
+    of.is_some_and(|of| {
+        matches!(of, "linkerd" | "l5d") || charts.any(|chart| is_own(chart) && plain(chart) == of)
+    })
 }
 
 /// Reads the key of a line: how deep it stands, its name, and where what is behind it begins.
@@ -120,7 +243,7 @@ fn gives_version(key: &str) -> bool {
 /// Reads the version that follows on a place of a text.
 fn number(text: &str, at: usize) -> Option<Number> {
     let rest = text.get(at..)?;
-    let given = rest.trim_start_matches([' ', '\t', '=', '"', '\'', ',']);
+    let given = rest.trim_start_matches([' ', '\t', '\n', '\r', '\\', '=', '-', '"', '\'', ',']);
     let word = words(given).next().filter(|word| given.starts_with(word))?;
     let exact = word.strip_prefix('v').unwrap_or(word);
     semver::Version::parse(exact).ok()?;
@@ -144,6 +267,11 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 /// Tells whether a word is the name of one of Linkerd's charts, alone or behind its repository's.
 fn is_chart(word: &str) -> bool {
     linkerd::is_chart(word.rsplit('/').next().unwrap_or(word))
+}
+
+/// Tells whether a word is the name of a chart that is Linkerd's wherever it stands, as `jaeger` is not.
+fn is_own(word: &str) -> bool {
+    word.starts_with("linkerd") && linkerd::is_chart(word)
 }
 
 fn moved(span: Range<usize>, by: usize) -> Range<usize> {
@@ -201,5 +329,91 @@ mod tests {
         let addresses = ["https://helm.linkerd.io/stable", "'https://helm.linkerd.io/stable/'"];
         assert_eq!(addresses.map(of), [1, 1], "Flux's first HelmRelease need not name the chart");
         assert_eq!(of("https://helm.linkerd.io.example.com/stable"), 0);
+    }
+
+    #[test]
+    fn arguments_over_several_lines_give_a_chart_a_version() {
+        let args = "args:\n- upgrade\n- linkerd-crds\n- linkerd/linkerd-crds\n- --version\n- \"1.8.0\"\nimage: helm:3.16.1\n";
+        assert_eq!(found(args), [("1.8.0", Some(Reason::Channel))]);
+        assert_eq!(found(&args.replace("--version\n- ", "--version=")).len(), 1);
+        assert_eq!(found(&args.replace("linkerd/linkerd-crds", "a/b").replace("linkerd-crds", "x")), []);
+        let program = "helm(\n    \"install\", name, \"l/linkerd-crds\",\n    '--version', '1.8.0')\nrun(\n    \"install\",                        \"a/b\",\n    \"--version\", \"1.0.0\",\n)\n";
+        assert_eq!(found(&program.replace("')", "'\n)")), [("1.8.0", Some(Reason::Channel))]);
+        let charts = "[\n  [\"install\", \"a/b\", \"--version\", \"1.0.0\"],\n  [\"install\", \"l/linkerd-crds\"],\n]\n";
+        assert_eq!(found(charts), []);
+    }
+
+    #[test]
+    fn a_mapping_within_a_line_gives_its_chart_a_version() {
+        for told in [
+            "charts: [{name: linkerd-crds, version: 1.8.0}, {name: prometheus, version: 25.0.0}]",
+            "- {chart: l/linkerd-crds, values: {a: b}, version: 1.8.0}",
+            "crds = Chart('crds', chart=\"linkerd-crds\", version=\"1.8.0\")",
+            "- name: linkerd-crds\n  version: 1.8.0\n- name: prometheus\n  version: 25.0.0\n",
+        ] {
+            assert_eq!(found(told), [("1.8.0", Some(Reason::Channel))], "{told}");
+        }
+        for other in [
+            "{\"name\": \"linkerd-viz\", \"version\": \"1.0.0\"}",
+            "- {name: linkerd-viz, chart: acme/boards, version: 1.0.0}",
+            "- {name: linkerd2, version: 19.2.2, repository: 'file://charts/linkerd2'}",
+            "- {name: linkerd-viz, version: 1.0.0, path: charts/viz}",
+            "- {name: linkerd, values: {name: linkerd-viz}, version: 1.0.0}",
+            "- {name: jaeger, version: 3.1.0}",
+        ] {
+            assert_eq!(found(other), [], "{other}");
+        }
+        assert_eq!(found(&"{(".repeat(100_000)), []);
+    }
+
+    #[test]
+    fn a_key_says_whose_version_it_gives() {
+        for told in [
+            "linkerd_ver: 2.14.10",
+            "linkerd_version = \"2.14.10\"",
+            "ARG LINKERD2_VERSION=2.14.10",
+            "LINKERD_VERSION ?= 2.14.10",
+            "sh -c '${LINKERD_VERSION:-2.14.10}'",
+            "{\"linkerdCrdsChartVersion\": \"v2.14.10\"}",
+            "linkerd2-cni.version: 2.14.10",
+        ] {
+            assert_eq!(found(told), [("2.14.10", Some(Reason::Channel))], "{told}");
+        }
+        for other in [
+            "ARG LINKERD_AWAIT_VERSION=0.2.3",
+            "linkerdImageVersion = \"v0.1.0\"",
+            "linkerd_proxy_init_version: v2.4.1",
+            "acme_linkerd_version: 1.0.0",
+            "image: acme/linkerd-version:1.0.0",
+            "linkerd_version: \"{{ v }}\"",
+            "linkerd_version 1.0.0",
+            "jaeger_version: 1.57.0",
+        ] {
+            assert_eq!(found(other), [], "{other}");
+        }
+    }
+
+    #[test]
+    fn a_package_has_its_version_behind_the_chart_s_name() {
+        for told in [
+            "helm.sh/chart: linkerd-control-plane-1.16.11",
+            "| Linkerd | `linkerd-control-plane-1.16.11`. |",
+            "tar xf charts/linkerd2-cni-v1.16.11.tgz",
+            "https://helm.linkerd.io/stable/linkerd2-1.16.11.tgz",
+        ] {
+            assert_eq!(found(told), [("1.16.11", Some(Reason::Channel))], "{told}");
+        }
+        for other in [
+            "linkerd-crds-chart-version: linkerd-crds-1.0.0-edge",
+            "https://helm.linkerd.io/edge/linkerd-crds-2026.8.2.tgz",
+            "linkerd-1.4.6-exec",
+            "linkerd-smi-1.0.0.tgz",
+            "acme-linkerd-crds-1.8.0",
+            "jaeger-3.1.0",
+            "cr.l5d.io/linkerd/proxy-init:v2.4.1",
+            "buoyantio/linkerd-viz:0.2.0",
+        ] {
+            assert_eq!(found(other), [], "{other}");
+        }
     }
 }
