@@ -27,6 +27,7 @@ pub mod model;
 pub mod note;
 pub mod object;
 mod open_path;
+pub mod openshift;
 #[cfg(test)]
 mod oracle;
 #[cfg(test)]

@@ -125,7 +125,7 @@ impl Index {
             let fact = roots.map(|root| kustomization(file, root));
             index.kustomizations.extend(fact.map(|fact| (file.path.folder().to_owned(), fact)));
         }
-        let objects = Object::all(place);
+        let objects = Object::processed(place);
         let path = |is: bool| is.then(|| file.path.clone());
         index.bundles.extend(path(fleet::is_bundle(name)));
         let is = |of: fn(&str, &str) -> bool| objects.iter().any(|object| of(object.group, object.kind));

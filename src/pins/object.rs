@@ -1,9 +1,10 @@
 //! Step 5, pins: Kubernetes objects in a text.
 //!
-//! In: a parsed text. Out: [`Object`]s, those inside a `List` too. Knows no kind but `List`.
+//! In: a parsed text. Out: [`Object`]s, those inside a `List` too, and where it is asked for those inside a template of
+//! OpenShift's. Knows no kind but these.
 
 use super::place::Place;
-use crate::yaml::Node;
+use crate::{deploy::openshift, yaml::Node};
 
 /// One Kubernetes object.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +38,18 @@ impl<'a> Object<'a> {
     pub fn all(place: Place<'a>) -> Vec<Self> {
         let mut found = Vec::new();
         place.stream.roots().for_each(|root| collect(root, LISTS, &mut found));
+        found
+    }
+
+    /// Returns the same with what templates have in their place, as it is written.
+    pub fn processed(place: Place<'a>) -> Vec<Self> {
+        let mut found = Vec::new();
+        for object in Self::all(place) {
+            match object.node.get("objects").filter(|_| openshift::is_template(object.group, object.kind)) {
+                Some(inner) => inner.items().for_each(|item| collect(item, LISTS, &mut found)),
+                None => found.push(object),
+            }
+        }
         found
     }
 

@@ -345,7 +345,7 @@ fn shapes(context: &Context<'_>, file: &File, result: &mut FileResult) {
     let FileResult { found, claims, .. } = result;
     let place = Place::of(file);
     let name = file.path.name();
-    for object in Object::all(place) {
+    for object in Object::processed(place) {
         image::object(place, &object, found);
         unread_variables(place, &object, found);
     }

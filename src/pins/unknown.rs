@@ -30,7 +30,7 @@ const VALUES_KEYS: [&str; 3] = ["valuesContent", "valuesTemplate", "values"];
 pub(super) fn skipped(place: Place<'_>, pins: &[Pin]) -> Option<Skipped> {
     let mut versions = Vec::new();
     let mut detail = None;
-    for object in &Object::all(place) {
+    for object in &Object::processed(place) {
         if object.kind == "ConfigMap" && object.group.is_empty() {
             if let Some((what, releases)) = in_config_map(place, object, pins) {
                 versions.extend(releases);

@@ -18,6 +18,7 @@ use crate::{
         json_patch::Guard,
         kinds::{self, is_root},
         object::{Labels, Object},
+        openshift,
         tree_chart::Evaluations,
         umbrella,
         value::Value,
@@ -267,7 +268,7 @@ fn loose(files: &dyn Files, entries: &[RepoPath], marks: &[Mark]) -> Vec<Object>
         is_release(object) || leaves_out(object) || argo::is_cluster(object) || marked.contains(&object.file)
     };
     let found = parallel::fold(&paths, |found: &mut Vec<Object>, path| {
-        let objects = Object::of_file(files, path).into_iter();
+        let objects = Object::of_file(files, path).into_iter().flat_map(openshift::processed);
         found.extend(objects.filter(|object| is_looked_up(object) && is_loose(object)));
     });
     found.into_iter().flatten().collect()

@@ -18,6 +18,7 @@ use crate::{
         kustomize::{self, is_kustomization},
         note::Note,
         object::{Labels, Object},
+        openshift,
         terraform::{is_terraform, terraform},
         tree_chart::Evaluations,
         value::Scalar,
@@ -277,7 +278,7 @@ pub(in crate::deploy) fn candidates(
             && let Ok(documents) = files.documents(path.as_str())
         {
             let objects = documents.iter().flat_map(|document| Object::all(document, path));
-            let objects: Vec<Object> = objects.collect();
+            let objects: Vec<Object> = objects.flat_map(openshift::processed).collect();
             fleet.take(files, path, &documents, &objects);
             all.extend(objects.into_iter().filter(is_root).map(|object| Top::Object(Box::new(object))));
         }

@@ -1,6 +1,6 @@
 //! What is kept of a build once it is dropped, sorted by what others want of it.
 
-use crate::deploy::{flux, handed, kinds, object::Object};
+use crate::deploy::{flux, handed, kinds, object::Object, openshift};
 
 /// How far something is deployed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,8 +38,12 @@ impl Kept {
         Self { references: objects.iter().map(|object| (*object).clone()).collect(), ..Self::default() }
     }
 
-    /// Sorts an object in.
+    /// Sorts an object in, of a template those that it has.
     pub fn take(&mut self, object: Object, mentions: &dyn Fn(&Object) -> bool) {
+        openshift::processed(object).into_iter().for_each(|object| self.sort(object, mentions));
+    }
+
+    fn sort(&mut self, object: Object, mentions: &dyn Fn(&Object) -> bool) {
         let (group, kind) = (object.group().into_owned(), object.kind().into_owned());
         if kinds::leads(&group, &kind) {
             self.references.extend(kinds::is_referred(&group, &kind).then(|| object.clone()));

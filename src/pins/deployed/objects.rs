@@ -20,8 +20,6 @@ use crate::{
 
 /// Keys that are walked.
 const DEPTH: usize = 64;
-/// The groups of OpenShift's templates: the older ones have none.
-const TEMPLATES: [&str; 2] = ["template.openshift.io", ""];
 
 /// Takes the annotations of an object that the injector reads, and those that nobody reads; where that is asked for also
 /// the pod templates that ask for restarts and have no annotation yet.
@@ -32,12 +30,6 @@ pub(in crate::pins) fn take_object(
     claims: &mut Claims,
 ) {
     let (group, kind) = (object.group(), object.kind());
-    // `oc process` makes these of a template, each as an object of its own.
-    if kind == "Template" && TEMPLATES.contains(&&*group) {
-        let inner = object.value.list_at("objects").iter();
-        let inner = inner.map(|value| Object { value: value.clone(), ..object.clone() });
-        return inner.for_each(|inner| take_object(&inner, cluster, options, claims));
-    }
     let namespace = match &*kind {
         "Namespace" => object.name(),
         _ => object.namespace(),

@@ -201,7 +201,7 @@ fn lines(context: &Context<'_>, uses: &mut [ChartUse]) {
     let Some(path) = uses.first().map(|found| found.path.clone()) else { return };
     let Ok(source) = context.files.file(path.as_str()) else { return };
     let file = context.corpus.file(path.as_str());
-    let objects = file.as_deref().map(|file| Object::all(Place::of(file))).unwrap_or_default();
+    let objects = file.as_deref().map(|file| Object::processed(Place::of(file))).unwrap_or_default();
     for found in uses {
         let item = || {
             let (key, number) = found.part.strip_suffix(']')?.split_once('[')?;
