@@ -349,6 +349,8 @@ impl<'s> Scope<'s> {
         let certain = self.is_certain.then(|| self.inputs.get(&of_certain(name))).flatten();
         let value = match certain.or_else(|| self.inputs.get(name)) {
             Some(given) => given.clone(),
+            // Nobody here knows what whoever calls it says instead.
+            None if self.is_certain && self.is_for_others() => return None,
             None => {
                 let (source, default) = declared?.default.as_ref()?;
                 self.named(self.elsewhere(source).eval(default))?
@@ -358,6 +360,10 @@ impl<'s> Scope<'s> {
             Some((source, of)) => self.elsewhere(source).completed(of, value),
             None => value,
         })
+    }
+
+    fn is_for_others(&self) -> bool {
+        self.budget.is_for_others && *self.module.folder == *self.budget.root
     }
 
     pub fn local(&self, name: &str) -> Option<Value> {

@@ -20,6 +20,9 @@ use crate::{
 /// How the files of modules end.
 const ENDINGS: [&str; 2] = [".tf", ".tofu"];
 
+/// What Terraform writes beside a root that was initialised.
+const LOCK: &str = ".terraform.lock.hcl";
+
 /// An expression with the file that it stands in.
 pub(super) type Placed = (Arc<Source>, Expression);
 
@@ -112,6 +115,19 @@ impl Module {
                 .filter(|path| path.folder().is_empty())
                 .map(|_| String::new()),
         }
+    }
+
+    /// Tells whether it has what only a root has. One for others must not configure a provider, and its state is its caller's
+    /// (Terraform, "Providers Within Modules").
+    pub fn is_root(&self, files: &dyn Files) -> bool {
+        let is_of_root = |block: &Block| match block.ident.as_str() {
+            "provider" => true,
+            "terraform" => ["backend", "cloud"].iter().any(|own| block.body.get_blocks(own).next().is_some()),
+            _ => false,
+        };
+        let lock = RepoPath::resolve(&self.folder, LOCK);
+        let mut blocks = self.blocks.iter().chain(&self.overrides);
+        blocks.any(|(_, block)| is_of_root(block)) || lock.is_some_and(|lock| files.has(lock.as_str()))
     }
 
     /// Returns the folders of all modules that this one calls in the tree.

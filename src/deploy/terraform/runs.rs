@@ -63,7 +63,8 @@ pub(super) fn root(tree: Tree<'_>, module: &Module, found: &mut Terraform) {
     let units = units.filter(|unit| !unit.is_excluded);
     let all: Vec<Told<'_>> = named.into_iter().map(Told::File).chain(units.map(Told::Unit)).collect();
     let paths: Vec<&RepoPath> = all.iter().filter_map(|told| told.path()).collect();
-    let budget = Budget::of(&module.folder);
+    let mut budget = Budget::of(&module.folder);
+    budget.is_for_others = all.is_empty() && always.is_empty() && !module.is_root(tree.files);
     // What Terragrunt runs is run by nobody else.
     let alone = (!has_units).then_some(Told::Nothing);
     for told in alone.into_iter().chain(all.iter().copied()) {

@@ -28,6 +28,8 @@ const DEPTH: usize = 100;
 pub(super) struct Budget {
     /// The root's folder.
     pub root: Rc<str>,
+    /// Whether the root is for others, who may set what it has by default.
+    pub is_for_others: bool,
     steps: Rc<Cell<usize>>,
     /// Whether a condition was met that the tree does not decide.
     pub undecided: Rc<Cell<bool>>,
@@ -127,6 +129,7 @@ impl Budget {
         let (root, steps) = (root.into(), Rc::new(Cell::new(STEPS)));
         Self {
             root,
+            is_for_others: false,
             steps,
             undecided,
             is_long,

@@ -1,0 +1,7 @@
+variable "enabled" {
+  default = false
+}
+module "mesh" {
+  source  = "./mesh"
+  enabled = var.enabled
+}
