@@ -1,6 +1,6 @@
 //! Kubernetes objects, as a deployer hands them to the cluster.
 
-use std::{borrow::Cow, collections::BTreeSet};
+use std::{borrow::Cow, collections::BTreeSet, sync::Arc};
 
 use super::{
     files::Files,
@@ -27,6 +27,8 @@ pub struct Object {
     pub by: Option<RepoPath>,
     /// The labels by which its cluster was chosen.
     pub chosen_by: Labels,
+    /// The HelmReleases that whoever makes it waits for before it is applied, by `name` or `namespace/name`.
+    pub waits_for: Arc<[String]>,
 }
 
 // === impl Object ===
@@ -34,7 +36,7 @@ pub struct Object {
 impl Object {
     /// Takes a mapping as an object that somebody has deployed.
     pub fn new(value: Value, file: RepoPath, by: Option<RepoPath>) -> Self {
-        Self { value, file, by, chosen_by: Labels::new() }
+        Self { value, file, by, chosen_by: Labels::new(), waits_for: Arc::default() }
     }
 
     /// Reads a document as objects: those inside a `List` or a bare sequence each by itself; what has no `kind` is none.

@@ -80,14 +80,14 @@ fn released(reader: &Reader<'_>, sourced: Sourced) -> ChartRelease {
     }
 }
 
-/// Returns the HelmReleases that one waits for, by `name` or `namespace/name`.
+/// Returns the HelmReleases that one waits for, itself or with who makes it, by `name` or `namespace/name`.
 pub fn depends_on(object: &Object) -> Vec<String> {
     let all = object.value.get("spec").map_or(&[][..], |spec| spec.list_at("dependsOn"));
     let one = |on: &Value| {
         let name = on.text(&["name"])?;
         Some(on.text(&["namespace"]).map_or_else(|| name.to_string(), |space| format!("{space}/{name}")))
     };
-    all.iter().filter_map(one).collect()
+    all.iter().filter_map(one).chain(object.waits_for.iter().cloned()).collect()
 }
 
 /// Reads what a HelmRelease does to the objects of its chart, which are not known here.

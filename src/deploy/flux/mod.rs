@@ -4,6 +4,7 @@
 //! values. As kustomize-controller, helm-controller and flux-operator do it.
 
 mod artifact;
+mod awaited;
 mod copied;
 pub mod envsubst;
 pub mod helm_release;

@@ -4,10 +4,13 @@
 //! resource is written as YAML, filled, and read again; inputs come from the ResourceSet and from input providers, of
 //! which those of the type `Static` stand in the tree.
 
-use std::collections::{BTreeSet, HashMap};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use super::{
-    OPERATOR,
+    OPERATOR, awaited,
     copied::{copy, copy_sources},
     kustomization::set_common_metadata,
 };
@@ -30,6 +33,8 @@ use crate::{
 const INPUTS: usize = 10_000;
 /// Objects that one ResourceSet makes, and resources that it is refused.
 const OBJECTS: usize = 20_000;
+/// HelmReleases that one step is said to wait for.
+const AWAITED: usize = 64;
 
 /// A set of inputs, and who knows more.
 struct Inputs {
@@ -57,7 +62,9 @@ pub fn resource_set(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -
         failures: 0,
     };
     let own = spec.get("steps").is_none().then_some(spec);
+    let mut ready = awaited::awaited(object, cluster);
     for step in own.into_iter().chain(spec.list_at("steps")) {
+        let before = maker.made.len();
         maker.seen.clear();
         for resource in step.list_at("resources") {
             maker.each(&inputs, &mut |maker, scope| maker.resource(resource, scope));
@@ -65,6 +72,10 @@ pub fn resource_set(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -
         if let Some(template) = step.scalar(&["resourcesTemplate"]) {
             maker.each(&inputs, &mut |maker, scope| maker.template(template, scope));
         }
+        let made = maker.made.get_mut(before..).unwrap_or_default();
+        let waits_for: Arc<[String]> = ready.iter().take(AWAITED).cloned().collect();
+        made.iter_mut().for_each(|object| object.waits_for = waits_for.clone());
+        ready.extend(made.iter().filter_map(|object| awaited::release(&object.value)));
     }
     let (mut objects, unmade) = (maker.made, [maker.unmade, maker.refused_of].concat());
     set_common_metadata(spec, &mut objects);
