@@ -64,6 +64,11 @@ fn chosen(target: &Value) -> Vec<(&'static str, String)> {
     ways.into_iter().filter_map(said).collect()
 }
 
+/// Tells whether a target is there for clusters that get nothing.
+fn is_off(target: &Value) -> bool {
+    target.text(&["doNotDeploy"]).is_some_and(|text| text == "true")
+}
+
 /// Returns the chart of a bundle, and once more for each target that says anything of its own of it.
 fn customized<'d>(
     (files, maps): (&dyn Files, &Cluster<'_>),
@@ -97,8 +102,8 @@ fn targets<'d>(
         let takes_all = chosen.len() == 1 && target.get("clusterSelector") == Some(&Value::empty());
         let is_behind = all_are_taken || !chosen.is_empty() && !taken.insert(chosen);
         all_are_taken |= takes_all;
-        let is_off = target.text(&["doNotDeploy"]).is_some_and(|text| text == "true");
-        let Some(own) = target.get("helm").filter(|_| idle == (is_behind || is_off)) else { continue };
+        let is_idle = is_behind || is_off(target);
+        let Some(own) = target.get("helm").filter(|_| idle == is_idle) else { continue };
         let namespace = target.scalar(&["namespace"]).or_else(|| namespace(document));
         found.extend(release((files, maps), path, &[helm, own], namespace, part).map(|own| (own, target)));
     }

@@ -11,13 +11,14 @@ use std::{
 use super::{
     chosen, customizations, customized,
     git_repo::{self, Clusters, GitRepo},
-    is_bundle, is_fleet,
+    is_bundle, is_fleet, is_off,
 };
 use crate::{
     deploy::{
         chart::ChartRelease,
         cluster::Cluster,
         files::Files,
+        kustomize,
         object::{Labels, Object, labels_of},
         selector,
         value::Value,
@@ -38,7 +39,7 @@ pub struct Bundle {
     /// What is said of its namespaces.
     pub namespaces: Vec<Object>,
     /// Its manifests, by the folder in which a kustomization stands for them.
-    pub manifests: Arc<BTreeMap<String, Vec<RepoPath>>>,
+    pub manifests: Manifests,
     /// What the clusters are called, where they are told apart.
     pub target: Option<String>,
     /// Whether it goes to all clusters that are told apart.
@@ -61,8 +62,12 @@ struct Told<'t> {
     document: &'t Value,
     /// The clusters that it goes to, where they are known.
     clusters: Vec<Clusters>,
-    manifests: Arc<BTreeMap<String, Vec<RepoPath>>>,
+    /// Its manifests, where no kustomization stands for them.
+    plain: &'t [RepoPath],
 }
+
+/// Manifests by the folder in which a kustomization stands for them.
+type Manifests = Arc<BTreeMap<String, Vec<RepoPath>>>;
 
 // === impl Fleet ===
 
@@ -98,12 +103,10 @@ impl Fleet {
                 break;
             }
             let clusters = self.clusters(path, document);
-            // Of a kustomization in another folder that one says what it takes in.
-            let is_own = !clusters.is_empty() && document.get("kustomize").is_none();
-            let own = of_bundles.get(path.folder()).filter(|_| is_own).cloned();
-            let manifests = Arc::new(own.map(|own| (path.folder().to_owned(), own)).into_iter().collect());
+            let plain = of_bundles.get(path.folder()).filter(|_| !clusters.is_empty());
+            let plain = plain.map_or(&[][..], Vec::as_slice);
             let to = if clusters.is_empty() { &mut open } else { &mut found };
-            to.extend(Told { path, document, clusters, manifests }.bundles(files, &self.repos));
+            to.extend(Told { path, document, clusters, plain }.bundles(files, &self.repos));
         }
         // Where bundles tell clusters apart, one that names none is for all of them.
         let is_apart = |bundle: &Bundle| bundle.target.as_deref() == Some(OTHERS);
@@ -171,29 +174,36 @@ fn without_words(repo: &GitRepo, loose: &[&RepoPath]) -> Vec<Bundle> {
 // === impl Told ===
 
 impl Told<'_> {
-    /// Returns it for the clusters that get a version of their own, and for the others.
+    /// Returns it for the clusters that get a version or a kustomization of their own, and for the others.
     fn bundles(&self, files: &dyn Files, repos: &[GitRepo]) -> Vec<Bundle> {
         let (mut found, mut rest, mut own) = (Vec::new(), Vec::new(), BTreeSet::new());
         for (release, target) in customized((files, &Cluster::default()), self.path, self.document) {
-            let Some(target) = target.filter(|target| is_versioned(target)) else {
-                rest.push((release, target));
-                continue;
-            };
-            let mut names =
-                ["name", "clusterName", "clusterGroup"].iter().filter_map(|key| target.text(&[key]));
-            let name = self.called(repos, &chosen(target)).or_else(|| names.next().map(|n| n.into_owned()));
-            let name = name.unwrap_or_else(|| release.part.clone());
-            let labels = target.get("clusterSelector").map(selector::asked).unwrap_or_default();
-            let annotated = target.get("namespaceAnnotations").map_or(self.document, |_| target);
-            own.insert(chosen(target));
-            let namespaces = self.namespace(annotated).into_iter().collect();
-            found.push(self.bundle(vec![release], namespaces, Some(name), &labels));
+            match target.filter(|target| is_apart(target)) {
+                None => rest.push((release, target)),
+                Some(target) => {
+                    own.insert(chosen(target));
+                    let part = release.part.clone();
+                    found.push(self.apart((files, repos), (part, target), vec![release]));
+                }
+            }
         }
+        let mut taken = BTreeSet::new();
+        for (part, target) in customizations(self.document) {
+            let is_first = taken.insert(chosen(target));
+            // What says nothing of the chart has that of the bundle.
+            if is_first && is_apart(target) && target.get("helm").is_none() && !is_off(target) {
+                own.insert(chosen(target));
+                let releases = rest.iter().filter(|(_, target)| target.is_none());
+                let releases = releases.map(|(release, _)| release.clone()).collect();
+                found.push(self.apart((files, repos), (part, target), releases));
+            }
+        }
+        let manifests = self.manifests(files, None);
         let rest_of = |is_its: &dyn Fn(&Value) -> bool| {
             let releases = rest.iter().filter(|(_, target)| target.is_none_or(is_its));
             let releases: Vec<ChartRelease> = releases.map(|(release, _)| release.clone()).collect();
             let targets = customizations(self.document).map(|(_, target)| target);
-            let targets = targets.filter(|target| !is_versioned(target) && is_its(target));
+            let targets = targets.filter(|target| !is_apart(target) && is_its(target));
             let said = [self.document].into_iter().chain(targets);
             (releases, said.filter_map(|said| self.namespace(said)).collect::<Vec<_>>())
         };
@@ -203,7 +213,7 @@ impl Told<'_> {
         if self.clusters.is_empty() || !is_told || !own.iter().all(is_known) {
             let (releases, namespaces) = rest_of(&|_| true);
             let target = (!own.is_empty()).then(|| OTHERS.to_owned());
-            let bundle = self.bundle(releases, namespaces, target, &Labels::new());
+            let bundle = self.bundle((releases, namespaces, manifests), target, &Labels::new());
             found.push(Bundle { is_for_all: !is_told, ..bundle });
         } else {
             for clusters in self.clusters.iter().filter(|clusters| !own.contains(&clusters.chosen)) {
@@ -211,7 +221,8 @@ impl Told<'_> {
                 let of = |target: &Value| Some(chosen(target)).filter(is_known);
                 let is_its = |target: &Value| of(target).is_none_or(|of| of == clusters.chosen);
                 let (releases, namespaces) = rest_of(&is_its);
-                found.push(self.bundle(releases, namespaces, clusters.name.clone(), &clusters.labels));
+                let has = (releases, namespaces, manifests.clone());
+                found.push(self.bundle(has, clusters.name.clone(), &clusters.labels));
             }
         }
         found.retain(|b| !b.releases.is_empty() || !b.namespaces.is_empty() || !b.manifests.is_empty());
@@ -225,10 +236,40 @@ impl Told<'_> {
         same.find_map(|clusters| clusters.name.clone())
     }
 
+    /// Makes it for the clusters of a target that has something of its own.
+    fn apart(
+        &self,
+        (files, repos): (&dyn Files, &[GitRepo]),
+        (part, target): (String, &Value),
+        releases: Vec<ChartRelease>,
+    ) -> Bundle {
+        let mut names = ["name", "clusterName", "clusterGroup"].iter().filter_map(|key| target.text(&[key]));
+        let name = self.called(repos, &chosen(target)).or_else(|| names.next().map(|n| n.into_owned()));
+        let labels = target.get("clusterSelector").map(selector::asked).unwrap_or_default();
+        let annotated = target.get("namespaceAnnotations").map_or(self.document, |_| target);
+        let namespaces = self.namespace(annotated).into_iter().collect();
+        let has = (releases, namespaces, self.manifests(files, Some(target)));
+        self.bundle(has, Some(name.unwrap_or(part)), &labels)
+    }
+
+    /// Returns its manifests as a target has them: a kustomization stands for all of them (fleet
+    /// `internal/bundlereader/style.go`). Of whose clusters nothing is known, only what a target says itself counts.
+    fn manifests(&self, files: &dyn Files, target: Option<&Value>) -> Manifests {
+        let own = target.and_then(kustomized);
+        if self.clusters.is_empty() && own.is_none() {
+            return Manifests::default();
+        }
+        let folder = self.path.folder();
+        let dir = own.or_else(|| kustomized(self.document));
+        let built = dir.and_then(|dir| RepoPath::resolve_folder(folder, dir.trim_start_matches('/')));
+        let built = built.filter(|built| kustomize::file(files, built).is_some());
+        let plain = (!self.plain.is_empty()).then(|| (folder.to_owned(), self.plain.to_vec()));
+        Arc::new(built.map(|built| (built, Vec::new())).or(plain).into_iter().collect())
+    }
+
     fn bundle(
         &self,
-        releases: Vec<ChartRelease>,
-        namespaces: Vec<Object>,
+        (releases, namespaces, manifests): (Vec<ChartRelease>, Vec<Object>, Manifests),
         target: Option<String>,
         chosen_by: &Labels,
     ) -> Bundle {
@@ -237,7 +278,7 @@ impl Told<'_> {
             file: self.path.clone(),
             releases,
             namespaces,
-            manifests: self.manifests.clone(),
+            manifests,
             target,
             is_for_all: false,
             labels: own.chain(chosen_by.iter().cloned()).collect(),
@@ -253,9 +294,14 @@ impl Told<'_> {
     }
 }
 
-/// Tells whether a target has a version of its own.
-fn is_versioned(target: &Value) -> bool {
-    target.path(&["helm", "version"]).is_some()
+/// Tells whether a target has a version or a kustomization of its own.
+fn is_apart(target: &Value) -> bool {
+    target.path(&["helm", "version"]).is_some() || kustomized(target).is_some()
+}
+
+/// Returns the folder in which a bundle, or a target, says that its kustomization is.
+fn kustomized(said: &Value) -> Option<String> {
+    said.text(&["kustomize", "dir"]).filter(|dir| !dir.is_empty()).map(|dir| dir.into_owned())
 }
 
 #[cfg(test)]
@@ -335,6 +381,19 @@ mod tests {
             20,
             "no more than are asked for"
         );
+        let overlay = |name: &str| (format!("shop/{name}/kustomization.yaml"), "resources: [ns.yaml]\n");
+        let (west, east) = (overlay("west"), overlay("east"));
+        let shop = "targetCustomizations:\n- {clusterName: west, kustomize: {dir: west}}\n- {clusterName: west, kustomize: {dir: \
+                    east}}\n- {clusterName: north, kustomize: {dir: gone}, doNotDeploy: true}\n";
+        let tree = [
+            ("repo.yaml", repo.replace("mesh, apps", "shop")),
+            ("shop/fleet.yaml", shop.to_owned()),
+            (&west.0, west.1.to_owned()),
+            (&east.0, east.1.to_owned()),
+            ("shop/west/ns.yaml", manifest.to_owned()),
+        ];
+        let tree: Vec<(&str, &str)> = tree.iter().map(|(path, text)| (*path, text.as_str())).collect();
+        assert_eq!(shown(&tree), ["shop/fleet.yaml west 0 0 0", "shop/fleet.yaml east 0 0 3"]);
         // Whom a selector means is not known: a version for them may be for any.
         let chosen = mesh.replace("clusterName: west", "clusterSelector: {matchLabels: {env: prod}}");
         let tree = [("mesh/fleet.yaml", chosen.as_str()), ("repo.yaml", repo)];
