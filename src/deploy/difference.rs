@@ -6,6 +6,7 @@
 //! compared as those who deploy them have them rendered.
 
 mod identity;
+mod named;
 mod outcomes;
 
 use std::{
@@ -25,6 +26,7 @@ use super::{
 };
 use crate::repo::RepoPath;
 pub use identity::{Identity, KnownBy};
+use named::Named;
 
 /// Differences that are told; the first ones tell what is wrong.
 const TOLD: usize = 20;
@@ -74,6 +76,15 @@ pub enum What {
     Fails(String),
     /// It no longer reads this file, which is still there, nor another one in its place.
     Leaves(RepoPath),
+    /// It finds no more what it reads by a name.
+    Loses {
+        /// What that is: `Secret web-2026.8.2`.
+        was: String,
+        /// What it would look for.
+        is: String,
+        /// Its own file.
+        by: RepoPath,
+    },
 }
 
 /// What was compared.
@@ -126,8 +137,9 @@ pub fn compare(
         if let Some(left) = reads::left(&read, &still_read, after) {
             compared.tell(root, root.as_str(), What::Leaves(left));
         } else {
-            let objects = (was.objects, is.objects);
-            compared.objects(root, objects, (before, after), replaced, regenerated);
+            let named = [Named::of(&was.objects), Named::of(&is.objects)];
+            let (objects, [brought, brings]) = ((was.objects, is.objects), &named);
+            compared.objects(root, objects, [(before, brought), (after, brings)], replaced, regenerated);
             compared.charts(root, &was.charts, &is.charts, replaced);
         }
     }
@@ -337,7 +349,7 @@ impl Compared {
         &mut self,
         root: &RepoPath,
         (was, is): (Vec<Object>, Vec<Object>),
-        (before, after): (&dyn Files, &dyn Files),
+        [(before, brought), (after, brings)]: [(&dyn Files, &Named); 2],
         replaced: &Replaced,
         regenerated: &dyn Fn(&Object) -> bool,
     ) {
@@ -360,7 +372,11 @@ impl Compared {
                     let what = what.or_else(|| {
                         // What is the same reads the same.
                         Replaced::default().first(&object.value, &other.value, "", DEPTH)?;
-                        reads::left_by((&object, before), (&other, after)).map(What::Leaves)
+                        let left = reads::left_by((&object, before), (&other, after)).map(What::Leaves);
+                        left.or_else(|| {
+                            let (was, is) = named::lost([(&object, brought), (&other, brings)])?;
+                            Some(What::Loses { was, is, by: object.file.clone() })
+                        })
                     });
                     what.into_iter().for_each(|what| self.tell(root, &name, what));
                 }

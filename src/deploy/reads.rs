@@ -59,10 +59,14 @@ pub(super) fn left_by(
 /// Finds what is no longer read. What an edit took away is read by nobody, and what is called the same but for its digits
 /// stands in its place.
 pub(super) fn left(was: &Paths, is: &Paths, after: &dyn Files) -> Option<RepoPath> {
-    let shape = |path: &str| path.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
     let new: BTreeSet<String> = is.difference(was).map(|path| shape(path)).collect();
     let mut left = was.difference(is).filter(|path| after.has(path) && !new.contains(&shape(path)));
     left.find_map(|path| RepoPath::new(path.as_str()))
+}
+
+/// Returns what a name has in common with what it is after another release.
+pub(super) fn shape(name: &str) -> String {
+    name.chars().filter(|c| !c.is_ascii_digit()).collect()
 }
 
 /// Reads of a chart of the tree that it is there.

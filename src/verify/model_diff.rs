@@ -45,8 +45,12 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let regenerated = Regenerated::of(input);
     let is_made_again = |object: &Object| regenerated.has(object);
     let mut compared = deploy::compare(&before, &after, &entries, &replaced, &is_made_again);
-    let left = compared.differences.iter().filter(|difference| matches!(difference.what, What::Leaves(_)));
-    let told: BTreeSet<RepoPath> = left.map(|difference| difference.root.clone()).collect();
+    let told = compared.differences.iter().filter_map(|difference| match &difference.what {
+        What::Leaves(_) => Some(difference.root.clone()),
+        What::Loses { by, .. } => Some(by.clone()),
+        _ => None,
+    });
+    let told: BTreeSet<RepoPath> = told.collect();
     if let Some(rescanned) = input.after {
         let charted = (&*input.inventory.charted, &*rescanned.charted);
         compared.outcomes(charted, (&before, &after), &replaced, &is_made_again);
@@ -88,6 +92,9 @@ fn finding(difference: deploy::Difference) -> Finding {
             ),
             NAMED,
         ),
+        What::Loses { was, is, .. } => {
+            (format!("`{object}` reads `{was}` today, and after this there would be no `{is}` for it"), NAMED)
+        }
         What::Gone => (format!("`{object}` would be gone"), OURS),
         What::New => (format!("`{object}` would come"), OURS),
         What::Field { field, texts: Some((wanted, found)) } => (
@@ -104,7 +111,7 @@ fn finding(difference: deploy::Difference) -> Finding {
 }
 
 /// Finds charts that would not be given values that they are given today: what they call these by holds a release. `told` are
-/// roots of which that is said.
+/// files of which that is said.
 fn given_less(input: &Verification<'_>, told: &BTreeSet<RepoPath>) -> Vec<Finding> {
     let Some(after) = input.after else { return Vec::new() };
     let (was, is) = (missing(input.inventory), missing(after));

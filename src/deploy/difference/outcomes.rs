@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Compared, Replaced, called, names};
+use super::{Compared, Named, Replaced, called, names};
 use crate::{
     deploy::{
         chart::{ChartRelease, Layer},
@@ -54,10 +54,12 @@ impl Compared {
                     by_file.entry(&object.file).or_default()[n].push(settled(object, outcome, replaced));
                 }
             }
+            let [brought, brings] = [old, new].map(|outcome| Named::of(&outcome.objects));
+            let around = [(files.0, &brought), (files.1, &brings)];
             for (file, [was, is]) in by_file {
                 // What has a name by chance has no fellow.
                 let (was, is) = if old.has_chance { fellows(was, is, replaced) } else { (was, is) };
-                self.objects(file, (was, is), files, replaced, regenerated);
+                self.objects(file, (was, is), around, replaced, regenerated);
             }
         }
     }

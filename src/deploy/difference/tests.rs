@@ -150,6 +150,45 @@ fn a_folder_that_flux_is_told_by_a_variable_is_there_afterwards() {
 }
 
 #[test]
+fn what_an_object_names_is_there_afterwards() {
+    let root = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: a, namespace: flux-system}\n\
+                spec:\n  path: ./tenants\n  sourceRef: {kind: GitRepository, name: flux-system}\n  postBuild: {substitute: {v: \
+                2026.8.2}}\n";
+    let release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web, namespace: web}\nspec:\n  \
+                   chart: {spec: {chart: web, version: 1.0.0, sourceRef: {kind: HelmRepository, name: web}}}\n  valuesFrom: \
+                   [{kind: Secret, name: 'web-${v}'}]\n";
+    let job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: web, namespace: web, labels: {version: '${v}'}}\nspec: \
+               {template: {spec: {containers: [{name: web, envFrom: [{secretRef: {name: 'web-${v}'}}]}]}}}\n";
+    let secret = |kind: &str, name: &str| {
+        format!("apiVersion: v1\nkind: {kind}\nmetadata: {{name: {name}, namespace: web}}\n")
+    };
+    let now = moved(root, 0);
+    let lost = |object: &str, secrets: &str| {
+        let files = [("tenants/o.yaml", object), ("tenants/s.yaml", secrets)];
+        let tree = [&[("a.yaml", root)][..], &files[..]].concat();
+        let after = [&[("a.yaml", now.as_str())][..], &files[..]].concat();
+        let found = compared(&tree, &after, &[("a.yaml", at(root, 0))]);
+        let lost = found.into_iter().map(|difference| match difference.what {
+            What::Loses { was, is, by } => (difference.object, was, is, by.to_string()),
+            other => panic!("{other:?}"),
+        });
+        lost.collect::<Vec<_>>()
+    };
+    let told = |object: &str| {
+        let texts =
+            [object, "Secret web-2026.8.2", "Secret web-2026.8.3", "tenants/o.yaml"].map(str::to_owned);
+        let [object, was, is, by] = texts;
+        vec![(object, was, is, by)]
+    };
+    assert_eq!(lost(release, &secret("Secret", "web-2026.8.2")), told("HelmRelease web/web"));
+    assert_eq!(lost(job, &secret("SealedSecret", "web-2026.8.2")), told("Job web/web"));
+    let both = format!("{}---\n{}", secret("Secret", "web-2026.8.2"), secret("Secret", "web-2026.8.3"));
+    for there in [both.as_str(), &secret("Secret", "'web-${v}'"), &secret("ConfigMap", "web-2026.8.2")] {
+        assert_eq!(lost(release, there), [], "{there}");
+    }
+}
+
+#[test]
 fn what_terraform_refuses_after_the_move_fails() {
     let release = |lifecycle: &str| {
         format!(
