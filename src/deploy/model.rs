@@ -275,14 +275,12 @@ impl<R: Default + Send> Builder<'_, R> {
 
     /// Reads what leads to others, and what others refer to, as the files have it.
     fn raw(&self) -> Vec<Kept> {
-        let read = |all: &mut Vec<Kept>, (path, taken): &(RepoPath, bool)| {
-            let Kept { references, mut roots, .. } = self.read(path);
-            if *taken {
-                roots.clear();
-            }
-            all.push(Kept { references, roots, ..Kept::default() });
-        };
-        parallel::fold(self.entries.leading, read).into_iter().flatten().collect()
+        // Most files have one object: a list for each of them would be mostly empty.
+        parallel::fold(self.entries.leading, |all: &mut Kept, (path, taken): &(RepoPath, bool)| {
+            let Kept { references, roots, .. } = self.read(path);
+            all.references.extend(references);
+            all.roots.extend(roots.into_iter().filter(|_| !taken));
+        })
     }
 
     /// Hands over what is kept of all builds; returns parts of releases whose other parts are elsewhere.

@@ -96,8 +96,9 @@ impl Reader<'_> {
 
     fn map(&mut self, node: Node<'_>, depth: usize) -> Option<IndexMap<Arc<str>, Value>> {
         let depth = depth.checked_sub(1)?;
-        let mut own = IndexMap::new();
-        for (key, value) in node.entries() {
+        let entries = node.entries();
+        let mut own = IndexMap::with_capacity(entries.size_hint().0);
+        for (key, value) in entries {
             let Some(name) = key.as_str() else { continue };
             if !is_merge(key) {
                 let is_plain = key.style() == Some(Style::Plain) && key.tag().is_none();
