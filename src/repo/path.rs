@@ -1,14 +1,15 @@
 //! A path that cannot leave the tree.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// A file's path inside the repository: relative, `/`-separated, without `.`, `..` or empty parts.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
-#[serde(transparent)]
-pub struct RepoPath(String);
+// All that is known of a file has its path: it is shared.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
+#[schemars(transparent)]
+pub struct RepoPath(Arc<str>);
 
 // === impl RepoPath ===
 
@@ -18,7 +19,7 @@ impl RepoPath {
         let text = text.into();
         let sound = |part: &[u8]| !matches!(part, b"" | b"." | b"..") && !part.eq_ignore_ascii_case(b".git");
         let bytes = text.as_bytes();
-        (!bytes.contains(&0) && bytes.split(|byte| *byte == b'/').all(sound)).then_some(Self(text))
+        (!bytes.contains(&0) && bytes.split(|byte| *byte == b'/').all(sound)).then(|| Self(text.into()))
     }
 
     /// Resolves a reference such as `../values.yaml` or `./a.yaml`, as written in a file of `self`'s folder.
@@ -88,6 +89,12 @@ pub fn common_folder<'f>(one: &'f str, other: &str) -> &'f str {
 
 fn equal_parts<'f>(one: &'f str, other: &str) -> impl Iterator<Item = &'f str> {
     one.split('/').zip(other.split('/')).take_while(|(a, b)| a == b).map(|(part, _)| part)
+}
+
+impl Serialize for RepoPath {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
 }
 
 impl fmt::Display for RepoPath {
