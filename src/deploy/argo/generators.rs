@@ -78,10 +78,7 @@ impl<'a> Reader<'a> {
 
     /// Notes why nothing comes of something.
     pub fn refused(&mut self, stop: Stop) {
-        self.language.note(match stop {
-            Stop::Refused(why) => About::Refused(why),
-            Stop::Bound(bound) => About::Bound(bound),
-        });
+        self.language.note(stop.into());
     }
 
     fn selected(&self, generator: &Value, mut elements: Vec<Element>) -> Vec<Element> {
@@ -345,9 +342,7 @@ impl<'a> Reader<'a> {
         for (key, value) in values.entries() {
             match self.language.value(value, &known, 0) {
                 Ok(Some(filled)) => out.insert(key, filled),
-                Ok(None) => {}
-                Err(Stop::Refused(why))
-                    if why.contains("no entry for key") || why.contains("evaluate field") => {}
+                Ok(None) | Err(Stop::Missing(_)) => {}
                 Err(stop) => failed = Some(stop),
             }
         }

@@ -19,7 +19,7 @@ use crate::{
         build::Build,
         cluster::{Cluster, Reference},
         files::Files,
-        go_template::{BRANCHES, Budget, Filled, Scope, Stop, Templates, undecided},
+        go_template::{BRANCHES, Budget, Filled, Scope, Templates, undecided},
         go_yaml,
         note::{About, Bound, Note},
         object::Object,
@@ -310,11 +310,7 @@ impl Maker<'_> {
         let filled = self.budget.spend(text.text().len()).and_then(|()| self.templates.fill(text, scope));
         let spent = filled.and_then(|filled| self.budget.spend(filled.cost).map(|()| filled));
         spent.map_err(|stop| {
-            let about = match stop {
-                Stop::Refused(why) => About::Refused(why),
-                Stop::Bound(bound) => About::Bound(bound),
-            };
-            self.refused = Some(about);
+            self.refused = Some(stop.into());
             String::new()
         })
     }

@@ -485,13 +485,13 @@ impl<'a> Machine<'a> {
                     Ok(Value::Scalar(Scalar::unknown(own.who_knows_more())))
                 }
                 (None, _) if self.scope.strict => {
-                    Err(Stop::Refused(format!("map has no entry for key \"{field}\"")))
+                    Err(Stop::Missing(format!("map has no entry for key \"{field}\"")))
                 }
                 (None, _) => Ok(print::null()),
             },
             Value::Scalar(scalar) if print::is_unknown(value) => Ok(Value::Scalar(scalar.clone())),
             value if print::is_null(value) && !self.scope.strict => Ok(print::null()),
-            _ => Err(Stop::Refused(format!("can't evaluate field {field}"))),
+            _ => Err(Stop::Missing(format!("can't evaluate field {field}"))),
         }
     }
 }

@@ -58,6 +58,8 @@ pub enum TemplateError {
 pub enum Stop {
     /// The deployer refuses it, with these words.
     Refused(String),
+    /// The same, since something that it asks for is not there.
+    Missing(String),
     /// It is more than is followed.
     Bound(Bound),
 }
@@ -124,6 +126,17 @@ struct Definition {
 pub struct Templates {
     delimiters: (&'static str, &'static str),
     kept: HashMap<Box<str>, Result<Arc<Vec<parse::Node>>, TemplateError>>,
+}
+
+// === impl Stop ===
+
+impl From<Stop> for About {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Refused(why) | Stop::Missing(why) => Self::Refused(why),
+            Stop::Bound(bound) => Self::Bound(bound),
+        }
+    }
 }
 
 // === impl Budget ===

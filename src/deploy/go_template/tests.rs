@@ -81,17 +81,18 @@ fn what_go_refuses_is_refused() {
         "{{ .name",
         "{{ if .name }}x",
         "{{ end }}",
-        "{{ .name.x }}",
         "{{ $none }}",
         "{{ ) }}",
         "{{ .name .env }}",
+        "{{ .name \"no entry for key\" }}",
     ] {
         assert!(matches!(fill(text), Err(Stop::Refused(_))), "{text}");
     }
     let dot = parameters();
     let strict = Scope { strict: true, ..scope(&dot) };
     let mut templates = Templates::new("{{", "}}");
-    assert!(matches!(templates.fill(&file("t", "{{ .gone }}"), strict), Err(Stop::Refused(_))));
+    assert!(matches!(templates.fill(&file("t", "{{ .gone }}"), strict), Err(Stop::Missing(_))));
+    assert!(matches!(fill("{{ .name.x }}"), Err(Stop::Missing(_))));
     assert!(templates.fill(&file("t", "{{ .name }}"), strict).is_ok());
     let deep = format!("{}{}", "{{ if .name }}".repeat(100), "{{ end }}".repeat(100));
     assert!(matches!(fill(&deep), Err(Stop::Refused(_))));

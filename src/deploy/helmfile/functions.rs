@@ -138,7 +138,7 @@ impl<'f> Run<'f> {
         let own = Own { run: self, folder, path, depth: DEPTH };
         match own.fill(text, dot) {
             Ok(filled) => Some(filled.text),
-            Err(Stop::Refused(why)) => {
+            Err(Stop::Refused(why) | Stop::Missing(why)) => {
                 self.note(path, About::Unread { what: "its template".to_owned(), why });
                 None
             }

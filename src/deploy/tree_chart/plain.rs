@@ -12,7 +12,7 @@ use super::{
 use crate::deploy::{
     chart::{ChartRelease, coalesced, merged},
     files::Files,
-    go_template::{Budget, Named, Scope, Stop, Templates},
+    go_template::{Budget, Named, Scope, Templates},
     note::{About, Note},
     object::Object,
     read,
@@ -193,11 +193,7 @@ impl Follower<'_> {
             let filled = match filled {
                 Ok(filled) => filled,
                 Err(stop) => {
-                    let about = match stop {
-                        Stop::Bound(bound) => About::Bound(bound),
-                        Stop::Refused(why) => About::Refused(why),
-                    };
-                    self.note(source, about);
+                    self.note(source, stop.into());
                     return false;
                 }
             };
