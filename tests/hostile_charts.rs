@@ -371,6 +371,8 @@ fn a_helm_that_does_not_fit_is_named_with_how_to_get_one() {
         ("printf 'Client: v2.17.0'", "version"),
         ("printf v4.0.0-rc.1; exit 1", "version"),
         ("echo 'unknown flag' >&2; exit 1", "unknown flag"),
+        ("exit 3", "does not say its version: it ended with exit code 3;"),
+        ("kill -SEGV $$", "does not say its version: a signal ended it;"),
         ("sleep 60", "longer than"),
         ("exec yes", "printed more"),
     ] {

@@ -40,7 +40,7 @@ const GET: &str = "get one from https://helm.sh/docs/intro/install, or name one 
 /// What `helm version` may use.
 const VERSION_LIMITS: Limits = Limits {
     processor: Duration::from_secs(20),
-    time: Helm::LIMITS.time,
+    time: Duration::from_secs(30),
     output: 64 * 1024,
     memory: 1024 * 1024 * 1024,
 };
@@ -243,10 +243,13 @@ impl Helm {
             ProcessError::Start { reason, .. } => reason,
             other => format!("it {other}"),
         })?;
-        match done.code {
-            Some(0) => Ok(done),
-            _ => Err(shortened(&done.stderr, run.path())),
-        }
+        let end = match done.code {
+            Some(0) => return Ok(done),
+            Some(code) => format!("it ended with exit code {code}"),
+            None => "a signal ended it".to_owned(),
+        };
+        let words = shortened(&done.stderr, run.path());
+        Err(if words.is_empty() { end } else { words })
     }
 
     fn place(&self) -> Result<&PrivateFolder, HelmError> {
