@@ -16,9 +16,10 @@ use gates::Gates;
 
 use crate::{
     config,
-    pins::PinKind,
+    pins::{PinKind, Reason},
+    policy::{Hold, HoldReason},
     repo::git::SshOptions,
-    report::PinsReport,
+    report::{PinsReport, RowReason},
     sys::{env, files},
 };
 
@@ -92,7 +93,18 @@ pub(super) fn execute(args: &InitArgs, context: &Context) -> Result<Exit, Error>
     let repository =
         "Settings > Actions > General > \"Allow GitHub Actions to create and approve pull requests\"";
     context.note(&format!("next: commit both files, and turn on {repository}"));
+    if let Some(hold) = on_another_channel(&pins) {
+        context.note(&format!("note: {hold}"));
+    }
     Ok(Exit::Done)
+}
+
+/// What every run would say where no pin is on the edge channel.
+fn on_another_channel(report: &PinsReport) -> Option<Hold> {
+    let pins: Vec<_> = report.pins.iter().filter(|pin| pin.kind != PinKind::Other).collect();
+    let all = pins.iter().all(|pin| pin.reason == Some(RowReason::Stays(Reason::Channel)));
+    let reason = HoldReason::OtherChannel { pins: pins.len() };
+    (all && !pins.is_empty()).then_some(Hold { reason, release: None, until: None })
 }
 
 fn print_gates(args: &InitArgs, context: &Context) -> Result<Exit, Error> {

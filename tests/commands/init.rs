@@ -32,6 +32,29 @@ fn init_writes_two_files_and_never_over_others() {
     assert_eq!(fs::read_to_string(folder.join("uplinker.yaml")).unwrap(), config);
 }
 
+/// A first configuration over pins that nothing moves is not taken for one that works.
+#[test]
+fn init_says_where_all_is_on_another_channel() {
+    let home = Home::new();
+    let release = |chart: &str, version: &str| {
+        format!(
+            "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: {chart}, namespace: linkerd}}\n\
+             spec: {{chart: {{spec: {{chart: {chart}, version: {version}, sourceRef: {{kind: HelmRepository, name: l5d}}}}}}}}\n"
+        )
+    };
+    let (crds, plane) = (release("linkerd-crds", "1.8.0"), release("linkerd-control-plane", "1.16.11"));
+    let folder = clone(&home, &[("crds.yaml", &crds), ("plane.yaml", &plane)]);
+    let _ = init(&home, &folder).done().exits(0).complains(&[
+        "wrote",
+        "note: all 2 pins are on another channel than edge; move them there by hand first",
+    ]);
+    let home = Home::new();
+    let plane = release("linkerd-control-plane", "2026.8.2");
+    let folder = clone(&home, &[("crds.yaml", &crds), ("plane.yaml", &plane)]);
+    let done = init(&home, &folder).done().exits(0);
+    assert!(!done.stderr.contains("channel"), "{done}");
+}
+
 #[test]
 fn the_workflow_of_init_asks_for_little_and_runs_by_the_clock() {
     let home = Home::new();
