@@ -297,11 +297,15 @@ impl Judged {
 impl Plan {
     /// Says from which releases it goes, oldest first.
     pub fn origins(&self) -> Vec<String> {
-        let mut names: Vec<String> = self.from.iter().map(ToString::to_string).collect();
-        if let Some(oldest) = names.first_mut().filter(|_| self.older) {
-            oldest.push_str(" or older");
+        self.from.iter().map(|from| self.origin(*from)).collect()
+    }
+
+    /// Names a release that it goes from.
+    pub fn origin(&self, from: EdgeVersion) -> String {
+        match self.older && self.from.first() == Some(&from) {
+            true => format!("{from} or older"),
+            false => from.to_string(),
         }
-        names
     }
 
     /// Returns the pins that move, with the text that each gets.

@@ -44,8 +44,8 @@ fn findings(input: &Verification<'_>) -> Option<Vec<Finding>> {
     let range = format!("{to} supports the Gateway API CRDs {} to {}", new.from, new.to);
     let found = found(input);
     if found.is_empty() {
-        let before =
-            old.map_or(String::new(), |old| format!("; {from} supported {} to {}", old.from, old.to));
+        let at = input.plan.origin(from);
+        let before = old.map_or(String::new(), |old| format!("; {at} supported {} to {}", old.from, old.to));
         let hint = format!("check the version in the cluster; see {}", new.source);
         return Some(vec![Finding::warn(ID, range + &before).hint(hint)]);
     }
@@ -137,6 +137,8 @@ mod tests {
             found[0].reason.contains("1.2.1 to 1.5.1; edge-26.1.1 supported 1.1.1 to 1.2.1"),
             "{found:?}"
         );
+        let found = from("1.8.0");
+        assert!(found[0].reason.ends_with("; edge-24.2.5 or older supported 0.7 to 1.1.1"), "{found:?}");
     }
 
     #[test]

@@ -87,7 +87,7 @@ fn asks_for_more(input: &Verification<'_>, charts: &BTreeSet<&str>) -> Option<Fi
         more.then_some((from, old, new))
     };
     let (chart, (from, old, new)) = charts.iter().find_map(|chart| Some((*chart, differing(chart)?)))?;
-    let reason = format!("{to} needs Kubernetes {new}; {from} needed {old}");
+    let reason = format!("{to} needs Kubernetes {new}; {} needed {old}", input.plan.origin(from));
     let hint =
         "check the cluster's version, or set `kubernetes` of the target so that this is checked for you";
     Some(placed(input, Finding::warn(ID, reason).hint(hint), &[chart]))
@@ -157,6 +157,8 @@ mod tests {
         let found = from_old.check(ID);
         assert_eq!(severities(&found), [Warn], "edge-26.5.1 raised it: {found:?}");
         assert!(found[0].reason.contains("edge-26.4.1 needed >=1.23"), "{found:?}");
+        let found = Case::default().pins(|b| b.chart("a.yaml", "linkerd-crds", "1.8.0")).check(ID);
+        assert!(found[0].reason.contains("edge-24.2.5 or older needed >=1.22"), "{found:?}");
     }
 
     #[test]

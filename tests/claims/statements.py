@@ -59,7 +59,7 @@ def under(facts, place):
 
 @proof("kube-version")
 def kube_version(facts, place, reason):
-    found = re.fullmatch(r"(edge-[\d.]+) needs Kubernetes (\S+); (edge-[\d.]+) needed (\S+)", reason)
+    found = re.fullmatch(r"(edge-[\d.]+) needs Kubernetes (\S+); (edge-[\d.]+)(?: or older)? needed (\S+)", reason)
     if not found:
         found = re.fullmatch(r"([\w-]+) of (edge-[\d.]+) needs Kubernetes (\S+), and this target runs (\S+)", reason)
         if not found:
@@ -78,7 +78,7 @@ def gateway_api(facts, place, reason):
     new, old = (facts.feeds.since("gatewayApi", v) for v in (facts.to, facts.since))
     true = f"{facts.to} supports the Gateway API CRDs {new['from']} to {new['to']}"
     true += f"; {facts.since} supported {old['from']} to {old['to']}" if old else ""
-    yield from expect("ranges", reason, true)
+    yield from expect("ranges", reason.replace(" or older", ""), true)
 
 
 @proof("chart-digest")
