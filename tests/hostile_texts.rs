@@ -13,18 +13,19 @@ use uplinker::{
         body::{self, Frame},
         marker,
     },
+    pins::Stage,
     propose::forge::kinds,
 };
 
 fn finished(text: &str) -> (String, Marker) {
-    finished_as("platform", text)
+    finished_as(Stage::Platform, text)
 }
 
-fn finished_as(stage: &str, text: &str) -> (String, Marker) {
+fn finished_as(stage: Stage, text: &str) -> (String, Marker) {
     finished_on(&Dialect::COMMON, stage, text)
 }
 
-fn finished_on(dialect: &Dialect, stage: &str, text: &str) -> (String, Marker) {
+fn finished_on(dialect: &Dialect, stage: Stage, text: &str) -> (String, Marker) {
     // Names of targets are short by rule.
     let target: &str = &text.chars().take(99).collect::<String>();
     let short = text.chars().take(99).collect::<String>();
@@ -40,7 +41,7 @@ fn finished_on(dialect: &Dialect, stage: &str, text: &str) -> (String, Marker) {
         keeps_history: true,
         retry: true,
     };
-    let content = uplinker::explain::Content { stage: stage.into(), ..page::filled_with(text) };
+    let content = uplinker::explain::Content { stage, ..page::filled_with(text) };
     let text = body::text(&content, dialect).expect("renders");
     (body::compose(&text, &frame, &Ticks::default(), &sign).expect("renders"), sign)
 }
@@ -73,7 +74,7 @@ fn no_text_changes_what_a_body_is_made_of() {
 
 #[test]
 fn no_text_acts_in_a_body_of_the_data_plane() {
-    let of = |text: &str| finished_as("data-plane", text).0;
+    let of = |text: &str| finished_as(Stage::DataPlane, text).0;
     let [short, long] = ["word", &"word".repeat(200)].map(|text| reading::structure(&of(text)));
     for text in corpus::texts() {
         let expected = if text.chars().count() > 300 { &long } else { &short };
@@ -133,7 +134,7 @@ fn no_text_refers_or_commands_on_gitlab() {
         assert!(!reading::on_gitlab(text).is_empty(), "the reader sees {text}");
     }
     for text in corpus::texts().into_iter().chain(of_gitlab.map(str::to_owned)) {
-        for stage in ["platform", "data-plane"] {
+        for stage in [Stage::Platform, Stage::DataPlane] {
             let (body, _) = finished_on(gitlab, stage, &text);
             let mut effects = reading::effects(&body);
             effects.extend(reading::on_gitlab(&body));

@@ -12,7 +12,7 @@ use std::sync::{
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context, value::Serde};
 
 use super::{CheckBox, Content, Dialect, Marker, Ticks, markdown, marker};
-use crate::linkerd::EdgeVersion;
+use crate::{linkerd::EdgeVersion, pins::Stage};
 use fit::{Limits, cut, length};
 
 mod fit;
@@ -36,7 +36,7 @@ pub struct Frame<'a> {
     /// The target.
     pub target: &'a str,
     /// The stage.
-    pub stage: &'a str,
+    pub stage: Stage,
     /// The release that the first box declines.
     pub release: EdgeVersion,
     /// The release that it takes back, where it goes to an older one: the first box lets it come again.
@@ -128,7 +128,8 @@ pub fn same(one: &str, other: &str) -> bool {
 
 fn boxes(frame: &Frame<'_>, ticks: &Ticks) -> Result<String, BodyError> {
     let release = frame.release.to_string();
-    let of = format!("{} for {} ({})", markdown::code(&release), markdown::code(frame.target), frame.stage);
+    let (target, stage) = (markdown::code(frame.target), frame.stage.name());
+    let of = format!("{} for {target} ({stage})", markdown::code(&release));
     let undoes = frame.undoes.map(|release| release.to_string());
     let mut lines = vec![match frame.undoes {
         Some(undone) => CheckBox::Again(undone).line(

@@ -70,8 +70,8 @@ pub struct Material<'a> {
 pub struct Content {
     /// The target's name.
     pub target: String,
-    /// `platform` or `data-plane`.
-    pub stage: String,
+    /// What moves.
+    pub stage: Stage,
     /// The releases that are left, oldest first.
     pub from: Vec<String>,
     /// Whether the oldest of these is that or an older one: nobody knows how many releases lie behind it.
@@ -206,7 +206,7 @@ impl Content {
         };
         let mut content = Self {
             target: plan.target.clone(),
-            stage: plan.stage.name().to_owned(),
+            stage: plan.stage,
             from: plan.from.iter().map(ToString::to_string).collect(),
             or_older: plan.older,
             to: plan.to.to_string(),

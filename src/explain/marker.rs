@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Basis;
-use crate::linkerd::EdgeVersion;
+use crate::{linkerd::EdgeVersion, pins::Stage};
 
 const OPEN: &str = "<!-- uplinker:v1 ";
 const CLOSE: &str = " -->";
@@ -63,11 +63,11 @@ pub struct Marker {
 
 impl Marker {
     /// Says what a pull request is for, and nothing yet of what became of it.
-    pub fn new(target: &str, stage: &str, release: EdgeVersion, fingerprint: &str, inputs: &str) -> Self {
+    pub fn new(target: &str, stage: Stage, release: EdgeVersion, fingerprint: &str, inputs: &str) -> Self {
         Self {
             fingerprint: fingerprint.to_owned(),
             target: target.to_owned(),
-            stage: stage.to_owned(),
+            stage: stage.name().to_owned(),
             release,
             inputs: inputs.to_owned(),
             head: None,
@@ -125,7 +125,7 @@ pub fn strip(body: &str) -> &str {
 
 #[cfg(test)]
 pub(super) fn example() -> Marker {
-    Marker::new("default", "platform", "edge-26.8.3".parse().expect("a release"), "f3", "i")
+    Marker::new("default", Stage::Platform, "edge-26.8.3".parse().expect("a release"), "f3", "i")
 }
 
 #[cfg(test)]

@@ -272,10 +272,11 @@ pub enum Form {
 }
 
 /// The stage in which a pin moves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
     /// CRDs, control plane, extensions, CNI.
+    #[default]
     Platform,
     /// Proxy pins.
     DataPlane,

@@ -14,6 +14,7 @@ use crate::{
         markdown,
     },
     linkerd::EdgeVersion,
+    pins::Stage,
     plan::Plan,
     propose::forge::{Extras, PullRequest, Status},
 };
@@ -30,8 +31,8 @@ pub const BLOCKED: &str = "linkerd: blocked";
 pub struct Wanted {
     /// The target.
     pub target: String,
-    /// The stage, as in branches.
-    pub stage: &'static str,
+    /// The stage.
+    pub stage: Stage,
     /// The release.
     pub release: EdgeVersion,
     /// The release that it takes back, where it goes to an older one.
@@ -74,7 +75,7 @@ impl Wanted {
         }
         Ok(Self {
             target: plan.target.clone(),
-            stage: plan.stage.name(),
+            stage: plan.stage,
             release: plan.to,
             undoes: plan.undoes.as_ref().map(|undone| undone.release),
             fingerprint: plan.fingerprint.clone(),
@@ -211,7 +212,7 @@ fn hash(parts: &[&str]) -> String {
 pub(super) fn example() -> Wanted {
     Wanted {
         target: "default".into(),
-        stage: "platform",
+        stage: Stage::Platform,
         release: "edge-26.8.3".parse().expect("a release"),
         undoes: None,
         fingerprint: "f3".into(),
@@ -270,7 +271,7 @@ mod tests {
         };
         let plan = Plan {
             target: "default".into(),
-            stage: crate::pins::Stage::Platform,
+            stage: Stage::Platform,
             from: Vec::new(),
             older: false,
             to: "edge-26.8.3".parse().expect("a release"),

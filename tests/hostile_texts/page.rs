@@ -1,6 +1,8 @@
 //! A body's content in which every text from outside is one text.
 
-use uplinker::{explain::content::*, linkerd::EdgeVersion, release::notes::Weight, verify::CheckId};
+use uplinker::{
+    explain::content::*, linkerd::EdgeVersion, pins::Stage, release::notes::Weight, verify::CheckId,
+};
 
 /// The release that it goes to.
 pub fn release() -> EdgeVersion {
@@ -15,7 +17,7 @@ pub fn filled_with(text: &str) -> Content {
     let version = || release().to_string();
     Content {
         target: own(),
-        stage: "platform".into(),
+        stage: Stage::Platform,
         from: vec!["edge-26.8.2".into()],
         to: version(),
         towards: Some("edge-26.8.9".into()),

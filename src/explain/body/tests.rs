@@ -15,7 +15,7 @@ fn content() -> Content {
     };
     Content {
         target: "production".into(),
-        stage: "platform".into(),
+        stage: Stage::Platform,
         from: vec!["edge-26.8.2".into()],
         to: "edge-26.8.3".into(),
         published: Some("2026-08-21".into()),
@@ -62,7 +62,7 @@ fn frame() -> Frame<'static> {
     Frame {
         dialect: &Dialect::COMMON,
         target: "production",
-        stage: "platform",
+        stage: Stage::Platform,
         release: "edge-26.8.3".parse().expect("a release"),
         undoes: None,
         person: false,

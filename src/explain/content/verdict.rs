@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{ChartChange, Content, Effect, count};
+use crate::pins::Stage;
 
 /// The first line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -34,7 +35,7 @@ pub enum Weight {
 
 /// Comes to the verdict on a content.
 pub(super) fn of(content: &Content) -> Verdict {
-    let unrendered = content.stage == "platform" && content.cluster.charts.is_empty();
+    let unrendered = content.stage == Stage::Platform && content.cluster.charts.is_empty();
     let weight = if !content.blocks.is_empty() {
         Weight::Blocked
     } else if !content.warnings.is_empty() || content.undoes.is_some() {
@@ -44,9 +45,9 @@ pub(super) fn of(content: &Content) -> Verdict {
     } else {
         Weight::Routine
     };
-    let claim = match content.stage.as_str() {
-        "data-plane" => workloads(content),
-        _ => objects(content),
+    let claim = match content.stage {
+        Stage::DataPlane => workloads(content),
+        Stage::Platform => objects(content),
     };
     Verdict { weight, claim }
 }
@@ -145,7 +146,7 @@ mod tests {
     use crate::explain::content::{Callout, ChartChange, Cluster, Missing, Workload};
 
     fn platform(cluster: Cluster) -> Content {
-        Content { stage: "platform".into(), cluster, ..Content::default() }
+        Content { stage: Stage::Platform, cluster, ..Content::default() }
     }
 
     #[test]
@@ -180,7 +181,7 @@ mod tests {
             every_node: false,
         };
         let claim = |effects: &[Effect]| {
-            let mut content = Content { stage: "data-plane".into(), ..Content::default() };
+            let mut content = Content { stage: Stage::DataPlane, ..Content::default() };
             content.next.workloads = effects.iter().copied().map(workload).collect();
             of(&content).claim
         };
