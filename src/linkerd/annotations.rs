@@ -10,12 +10,6 @@ pub const PROXY_VERSION: &str = "config.linkerd.io/proxy-version";
 /// [`PROXY_VERSION`] is.
 pub const DEBUG_VERSION: &str = "config.linkerd.io/debug-image-version";
 
-/// Fixes the injected proxy's image name, without a tag.
-pub const PROXY_IMAGE: &str = "config.linkerd.io/proxy-image";
-
-/// What the injector wrote: the version that a pod got. It is a result and is never edited in a workload.
-pub const PROXY_VERSION_RESULT: &str = "linkerd.io/proxy-version";
-
 /// The label by which a pod template asks for restarts: its workload rolls when its proxy is to be renewed.
 pub const RECONCILE: &str = "config.linkerd.io/reconcile";
 

@@ -18,9 +18,7 @@ mod undeclared;
 mod values;
 mod version;
 
-pub use annotations::{
-    ADMISSION, DEBUG_VERSION, INJECT, PROXY_IMAGE, PROXY_VERSION, PROXY_VERSION_RESULT, RECONCILE,
-};
+pub use annotations::{ADMISSION, DEBUG_VERSION, INJECT, PROXY_VERSION, RECONCILE};
 pub use charts::{
     CHARTS, CNI, CONTROL_PLANE, CRDS, MULTICLUSTER, RETIRED_CHARTS, RetiredChart, Turn, VIZ,
     default_namespace, is_chart, is_control_plane, retired_chart, turn,
