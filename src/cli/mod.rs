@@ -48,7 +48,7 @@ pub use request::{
 
 /// Keeps Linkerd current in a GitOps repository, one reviewed pull request at a time.
 ///
-/// uplinker learns of new Linkerd edge releases, finds every place in a repository that fixes a Linkerd version,
+/// uplinker learns of new Linkerd edge releases, finds every place in a repository that pins a Linkerd version,
 /// and opens one pull request for each target and stage. It never talks to a cluster and never writes to your
 /// branches; Flux or Argo CD apply what you merge.
 #[derive(Debug, Parser)]

@@ -1,4 +1,4 @@
-//! Step 5, pins: every place in the repository that fixes a Linkerd version.
+//! Step 5, pins: every place in the repository that pins a Linkerd version.
 //!
 //! In: a [`Tree`](crate::repo::Tree). Out: an [`Inventory`] of [`Pin`]s, and of files that were skipped. This file holds the types
 //! and the tree; one file a shape. A pin says what it is and whether it may move, not where to.
@@ -131,7 +131,7 @@ pub struct Inventory {
     pub irrelevant: IrrelevantBlobs,
 }
 
-/// A place that fixes a Linkerd version.
+/// A place that pins a Linkerd version.
 #[derive(Clone, Debug)]
 pub struct Pin {
     /// The file.

@@ -96,7 +96,7 @@ impl FileResult {
     }
 }
 
-/// Finds every place in a tree that fixes a Linkerd version.
+/// Finds every place in a tree that pins a Linkerd version.
 ///
 /// Fails only where the repository itself cannot be read; a file that cannot be understood is named in
 /// [`Inventory::skipped`].

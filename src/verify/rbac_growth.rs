@@ -140,7 +140,7 @@ fn dangers(gained: &[&Grant]) -> String {
     }
     let hooks = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"];
     if any(&|g| does(g, &WRITES) && on(g, "admissionregistration.k8s.io", &hooks)) {
-        found.push("the say over admission");
+        found.push("control over admission");
     }
     if any(&|g| g.verb == UNREAD) {
         found.push("a role whose rules are not here");
@@ -360,7 +360,7 @@ mod tests {
         assert!(rule(GROUP, "clusterrolebindings", "patch").contains("a way to raise itself"));
         assert!(rule("", "pods/exec", "create").contains("a way into other pods"));
         let hooks = rule("admissionregistration.k8s.io", "mutatingwebhookconfigurations", "update");
-        assert!(hooks.contains("the say over admission"));
+        assert!(hooks.contains("control over admission"));
         assert!(!rule(GROUP, "clusterroles", "get").contains("among it"));
     }
 

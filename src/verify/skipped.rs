@@ -64,7 +64,7 @@ fn left_behind(input: &Verification<'_>, skipped: &Skipped, old: EdgeVersion, se
     let all = text(input, skipped).map(|text| mentions(&text)).unwrap_or_default();
     let Some(mention) = all.into_iter().find(|mention| mention.version == old) else {
         let reason = format!("this file names {old} and is not read ({what}), so it stays as it is");
-        let hint = format!("where that fixes a release, set it to that of {to} by hand in this branch");
+        let hint = format!("where that pins a release, set it to that of {to} by hand in this branch");
         return Finding::new(ID, severity, reason).at(&skipped.path, None).hint(hint);
     };
     let (new, mark) = match mention.form {
@@ -79,7 +79,7 @@ fn left_behind(input: &Verification<'_>, skipped: &Skipped, old: EdgeVersion, se
             "; with the comment `uplinker: {mark}` behind it, or alone on the line above, it moves by itself"
         ),
     };
-    let hint = format!("if that fixes a release, write `{new}` there by hand in this branch{mark}");
+    let hint = format!("if that pins a release, write `{new}` there by hand in this branch{mark}");
     Finding::new(ID, severity, reason).at(&skipped.path, mention.line).hint(hint)
 }
 
