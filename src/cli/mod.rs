@@ -204,6 +204,7 @@ impl Context {
             format: self.format.unwrap_or_default(),
             color: self.terminal.color_out(),
             diff,
+            terminal: self.terminal.is_read(),
             quiet: self.terminal.is_quiet(),
         }
     }

@@ -76,6 +76,8 @@ pub struct Style {
     pub color: bool,
     /// Whether file changes are shown line by line.
     pub diff: bool,
+    /// Whether a terminal shows it: the text of a pull request has no signs of Markdown there.
+    pub terminal: bool,
     /// Whether results are shown without notes.
     pub quiet: bool,
 }

@@ -32,7 +32,7 @@ pub(super) fn text(report: &RunReport, style: Style) -> String {
             out.push_str(&format!("\n{}", diff::unified(&stage.changes, style.color)));
         }
         if let Some(proposal) = stage.proposal.as_ref().filter(|_| style.diff && !report.writes) {
-            out.push_str(&format!("\n{}", page_in_text(proposal)));
+            out.push_str(&format!("\n{}", page_in_text(proposal, style.terminal)));
         }
     }
     let notes = report.notes.iter().map(|n| format!("note: {}", for_terminal(n)));
@@ -265,7 +265,8 @@ fn page_in_markdown(proposal: &Proposal, most: usize) -> String {
 }
 
 /// The pull request's text as a reader of the terminal sees it.
-fn page_in_text(proposal: &Proposal) -> String {
-    let body = lines_for_terminal(&proposal.body);
+fn page_in_text(proposal: &Proposal, is_terminal: bool) -> String {
+    let body = if is_terminal { proposal.in_words() } else { proposal.body.clone() };
+    let body = lines_for_terminal(&body);
     format!("{}\n\n{}\n", for_terminal(&proposal.title), body.trim_end())
 }

@@ -363,6 +363,18 @@ note: 1 file could not be read; `uplinker pins` says which and why
 }
 
 #[test]
+fn a_terminal_shows_the_text_of_a_pull_request_without_the_signs_of_markdown() {
+    let mut stage = stage(None);
+    if let Some(proposal) = &mut stage.proposal {
+        proposal.body = "### Risk\n\n**1 warning** &#40;`a`&#41; &#27;[31m\n".to_owned();
+    }
+    let report = run_report(vec![stage], false);
+    let shown = |terminal| report.render(Style { diff: true, terminal, ..Style::default() });
+    assert!(shown(true).contains("\n\nRisk\n\n1 warning (`a`) [31m\n"), "{}", shown(true));
+    assert!(shown(false).contains("\n### Risk\n\n**1 warning** &#40;`a`&#41;"), "{}", shown(false));
+}
+
+#[test]
 fn colour_is_only_where_it_is_asked_for() {
     let report = run_report(vec![stage(None)], false);
     let style = |color| Style { diff: true, color, ..Style::default() };

@@ -60,6 +60,7 @@ const FIRST: usize = 8;
 pub struct Terminal {
     verbosity: Verbosity,
     log: LogFormat,
+    terminal_out: bool,
     color_out: bool,
     color_err: bool,
     progress: bool,
@@ -101,6 +102,7 @@ impl Terminal {
         Self {
             verbosity,
             log,
+            terminal_out: out,
             color_out: colored(out),
             color_err: for_people && colored(err),
             progress: for_people && err && !dumb && verbosity == Verbosity::Normal,
@@ -124,6 +126,11 @@ impl Terminal {
     /// Returns a text as it may be shown elsewhere too, such as in the summary of a step.
     pub fn filtered(&self, text: &str) -> String {
         self.filter.pass(text)
+    }
+
+    /// Tells whether a person reads standard output where it is written.
+    pub fn is_read(&self) -> bool {
+        self.terminal_out
     }
 
     /// Tells whether standard output takes colours.
