@@ -227,6 +227,12 @@ fn what_takes_new_releases_by_itself_is_said_to() {
     let scene = Scene::new(&[MESH[0], (MESH[1].0, &crds)]);
     let _ =
         scene.command("plan").done().exits(0).prints(&["the only pin takes new releases without a commit"]);
+    let held = MESH[1].1.replace("keep in step with control-plane.yaml", "uplinker: hold");
+    let viz = held.replace("linkerd-crds", "linkerd-viz");
+    let scene = Scene::new(&[MESH[0], (MESH[1].0, &crds), ("linkerd/viz.yaml", &viz)]);
+    let _ = scene.command("plan").done().exits(0).prints(&[
+        "every pin stays (range, held), as `uplinker pins` shows; 1 takes new releases without a commit; nothing",
+    ]);
 }
 
 /// A misspelt path would keep a target's pins where they are for ever.

@@ -49,7 +49,11 @@ impl Case<'_> {
         let reason = match Vec::from_iter(reasons).as_slice() {
             [Reason::Channel] => HoldReason::OtherChannel { pins },
             [Reason::Range] => HoldReason::Floating { pins },
-            reasons => HoldReason::NothingMoves { reasons: reasons.iter().map(word_of).collect() },
+            reasons => {
+                let reasons = reasons.iter().map(word_of).collect();
+                let floating = self.pins().filter(|pin| pin.stays == Some(Reason::Range)).count();
+                HoldReason::NothingMoves { reasons, floating }
+            }
         };
         Some(Hold { reason, release: None, until: None })
     }

@@ -25,12 +25,7 @@ pub fn describe(hold: &Hold) -> String {
         HoldReason::UpToDate => {
             format!("up to date at {release}; nothing to do until a newer release is out")
         }
-        HoldReason::NothingMoves { reasons } => {
-            format!(
-                "every pin stays ({}), as `uplinker pins` shows; nothing to do until one may move",
-                reasons.join(", ")
-            )
-        }
+        HoldReason::NothingMoves { reasons, floating } => nothing_moves(reasons, *floating),
         HoldReason::OtherChannel { pins } => of_channel(*pins),
         HoldReason::Floating { pins } => floating(*pins),
         HoldReason::Paused { reason } => {
@@ -150,6 +145,18 @@ fn of_channel(pins: usize) -> String {
         1 => "the only pin is not on the edge channel; move it there by hand first".to_owned(),
         pins => format!("all {pins} pins are on another channel than edge; move them there by hand first"),
     }
+}
+
+fn nothing_moves(reasons: &[String], floating: usize) -> String {
+    let by_themselves = match floating {
+        0 => String::new(),
+        1 => "; 1 takes new releases without a commit".to_owned(),
+        pins => format!("; {pins} take new releases without a commit"),
+    };
+    let reasons = reasons.join(", ");
+    format!(
+        "every pin stays ({reasons}), as `uplinker pins` shows{by_themselves}; nothing to do until one may move"
+    )
 }
 
 fn floating(pins: usize) -> String {

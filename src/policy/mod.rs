@@ -178,6 +178,8 @@ pub enum HoldReason {
     NothingMoves {
         /// Why, each reason once.
         reasons: Vec<String>,
+        /// How many of them are a range, or name no version.
+        floating: usize,
     },
     /// `paused` in the configuration; its text.
     Paused {

@@ -9,6 +9,7 @@ fn every_hold_says_until_when_or_until_what() {
     let reasons = [
         HoldReason::UpToDate,
         HoldReason::Floating { pins: 2 },
+        HoldReason::NothingMoves { reasons: vec![text()], floating: 0 },
         HoldReason::Paused { reason: text() },
         HoldReason::Frozen { reason: text() },
         HoldReason::Schedule,
