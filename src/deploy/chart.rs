@@ -4,6 +4,7 @@
 //! scalars know where they were written, and the one mapping that Helm is given.
 
 mod address;
+mod installed;
 
 use std::collections::HashSet;
 
@@ -18,6 +19,7 @@ use super::{
 use crate::repo::RepoPath;
 use address::named;
 pub use address::{Repository, addressed, beside, packaged, registry_chart};
+pub use installed::Installed;
 
 /// What `--set` takes for its syntax.
 const SYNTAX: [char; 6] = ['\\', ',', '[', ']', '{', '}'];
@@ -73,6 +75,8 @@ pub struct ChartRelease {
     pub include_crds: bool,
     /// Whether hooks are rendered.
     pub hooks: bool,
+    /// Who brings what it gives to the cluster.
+    pub installed: Installed,
     /// What is done beyond what is read here.
     pub notes: Vec<Note>,
 }
@@ -180,6 +184,7 @@ impl ChartRelease {
             apis: Vec::new(),
             include_crds: true,
             hooks: true,
+            installed: Installed::Helm,
             notes: Vec::new(),
         }
     }

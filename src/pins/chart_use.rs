@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use crate::repo::RepoPath;
 
-pub use crate::deploy::chart::ParameterKind;
+pub use crate::deploy::chart::{Installed, ParameterKind};
 
 /// A chart of Linkerd as one object has it rendered.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -45,6 +45,8 @@ pub struct ChartUse {
     pub hooks: bool,
     /// What the shape does beyond what is read here, one sentence each: post-renderers, plugins.
     pub notes: Vec<String>,
+    /// How those who have it so bring it to the cluster.
+    pub installed: BTreeSet<Installed>,
 }
 
 /// One layer of values.

@@ -58,7 +58,7 @@ use crate::{
 
 pub use crate::deploy::{Labels, Repositories, Root, kustomize::is_kustomization, tree_chart::Evaluate};
 pub use applier::{Applier, REPLACES, Revision};
-pub use chart_use::{ChartUse, Parameter, ParameterKind, ValuesPart};
+pub use chart_use::{ChartUse, Installed, Parameter, ParameterKind, ValuesPart};
 pub use ended::Ended;
 pub use home::Home;
 pub use image::is_named as is_image;

@@ -24,12 +24,12 @@ pub mod uses;
 pub mod value;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     sync::{Arc, OnceLock},
 };
 
-use crate::repo::RepoPath;
+use crate::{pins::Installed, repo::RepoPath};
 
 pub use cause::Cause;
 pub use diff::{FieldChange, ObjectChange, ObjectDiff, diff};
@@ -50,6 +50,8 @@ pub struct Rendering {
     pub line: usize,
     /// Whether its output is committed, rather than rendered in the cluster.
     pub committed: bool,
+    /// How those who have it so bring it to the cluster.
+    pub installed: BTreeSet<Installed>,
     /// The chart as it is.
     pub from: ChartId,
     /// The chart as it will be.

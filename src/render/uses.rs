@@ -180,8 +180,8 @@ impl Changed<'_> {
     /// Where it stands and what is noted of it makes no other rendering.
     fn differs(&self) -> bool {
         let plain = |found: &ChartUse| {
-            let (by, sources) = Default::default();
-            ChartUse { line: 0, by, sources, notes: Vec::new(), ..found.clone() }
+            let (by, sources, installed) = Default::default();
+            ChartUse { line: 0, by, sources, installed, notes: Vec::new(), ..found.clone() }
         };
         plain(self.before) != plain(self.after)
     }
@@ -227,6 +227,7 @@ impl Changed<'_> {
             path: self.after.path.clone(),
             line: self.after.line,
             committed: false,
+            installed: self.after.installed.clone(),
             from: old.chart.id.clone(),
             to: new.chart.id.clone(),
             namespace: namespace(self.after),

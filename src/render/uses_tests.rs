@@ -5,7 +5,7 @@ use std::{cell::RefCell, sync::Mutex};
 use super::*;
 use crate::{
     helm::{Layer, Setting, SettingKind},
-    pins::{Parameter, ParameterKind, ValuesPart},
+    pins::{Installed, Parameter, ParameterKind, ValuesPart},
     release::{Chart as Indexed, Release},
     render::StandIn,
 };
@@ -76,6 +76,7 @@ fn one(chart: &str, version: &str, values: &[ValuesPart]) -> ChartUse {
         include_crds: false,
         hooks: true,
         notes: Vec::new(),
+        installed: [Installed::Helm].into(),
     }
 }
 

@@ -1,18 +1,19 @@
 //! Step 8, verify: no definition of a custom resource vanishes unseen.
 //!
 //! In: the rendered objects before and after. Out: a `block` where a CRD would be deleted, since every object of its
-//! kind goes with it; a `warn` where it stays in the cluster: where Helm leaves it, its deployer is told not to prune
-//! it, or the repository has it elsewhere. `helm.sh/resource-policy: keep` counts only where Helm itself deletes: not for
-//! Argo CD, not for a Flux Kustomization, not for `kubectl apply --prune`.
+//! kind goes with it; a `warn` where it stays in the cluster: where all who have the chart so leave it there, or the
+//! repository has it elsewhere. `helm.sh/resource-policy: keep` counts only where Helm itself deletes: not for Argo CD, not
+//! for a Flux Kustomization, not for `kubectl apply --prune`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     CheckId, Checked, Finding, PRINTED, Verification, count,
     prune::is_kept,
-    rendered::{Compared, Deployer, argo_never_prunes, compared, deployer, looked_at},
+    rendered::{Compared, compared, looked_at},
 };
 use crate::{
+    pins::Installed,
     render::{ChartId, Object, ObjectKey},
     repo::RepoPath,
     yaml::{Stream, position},
@@ -23,6 +24,10 @@ pub(super) const ID: CheckId = CheckId::CrdRemoval;
 const KIND: &str = "CustomResourceDefinition";
 const KEEP: &str = "helm.sh/resource-policy";
 const GATEWAY_API: &str = "gateway.networking.k8s.io";
+
+/// Why a definition stays in the cluster.
+const POLICY: &str = "`helm.sh/resource-policy: keep` leaves them in the cluster, where nothing updates them";
+const TOLD: &str = "they are told not to be pruned, and stay in the cluster, where nothing updates them";
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let all = compared(input);
@@ -38,12 +43,14 @@ fn of_one(input: &Verification<'_>, compared: &Compared<'_>, staying: &BTreeSet<
     if gone.is_empty() {
         return Vec::new();
     }
-    let by = deployer(input, compared.rendering);
-    let (by_helm, never) = (by == Deployer::FluxHelm, argo_never_prunes(input, compared.rendering));
-    let (kept, rest): (Vec<&Object>, Vec<&Object>) =
-        gone.into_iter().partition(|crd| by_helm && is_left(crd));
-    let (spared, rest): (Vec<&Object>, Vec<&Object>) =
-        rest.into_iter().partition(|crd| never || (!by_helm && is_kept(crd)));
+    let mut left: BTreeMap<&str, Vec<&Object>> = BTreeMap::new();
+    let mut rest: Vec<&Object> = Vec::new();
+    for crd in gone {
+        match why_left(&compared.rendering.installed, crd) {
+            Some(why) => left.entry(why).or_default().push(crd),
+            None => rest.push(crd),
+        }
+    }
     let others = if rest.is_empty() { BTreeMap::new() } else { elsewhere(input, compared, &rest) };
     let (moved, deleted): (Vec<&Object>, Vec<&Object>) =
         rest.into_iter().partition(|crd| others.contains_key(crd.key.name.as_str()));
@@ -60,10 +67,7 @@ fn of_one(input: &Verification<'_>, compared: &Compared<'_>, staying: &BTreeSet<
     };
     let mut findings = Vec::new();
     findings.extend(deleted.first().map(|first| compared.at(&first.key, deletion(from, &deleted))));
-    let why = "`helm.sh/resource-policy: keep` leaves them in the cluster, where nothing updates them";
-    findings.extend(stay(&kept, why, manage));
-    let why = "they are told not to be pruned, and stay in the cluster, where nothing updates them";
-    findings.extend(stay(&spared, why, manage));
+    findings.extend(left.iter().filter_map(|(why, crds)| stay(crds, why, manage)));
     let places: BTreeSet<&String> = others.values().collect();
     let places = places.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
     let why = format!("the repository has them in {places} too");
@@ -87,6 +91,20 @@ fn deletion(from: &ChartId, deleted: &[&Object]) -> Finding {
         false => "",
     };
     Finding::block(ID, reason).hint(format!("{}{policy}", hint(deleted)))
+}
+
+/// Says why a definition stays in the cluster; `None` where any of those who bring the chart deletes it.
+fn why_left(by: &BTreeSet<Installed>, crd: &Object) -> Option<&'static str> {
+    let all: Option<Vec<&str>> = by.iter().map(|by| left_by(*by, crd)).collect();
+    all?.first().copied()
+}
+
+fn left_by(by: Installed, crd: &Object) -> Option<&'static str> {
+    match by {
+        Installed::Helm => is_left(crd).then_some(POLICY),
+        Installed::Argo { prunes: false } => Some(TOLD),
+        Installed::Argo { prunes: true } | Installed::Applied => is_kept(crd).then_some(TOLD),
+    }
 }
 
 fn is_left(crd: &Object) -> bool {
@@ -164,8 +182,12 @@ mod tests {
     }
 
     const KEPT: &str = "helm.sh/resource-policy: keep";
-    const RELEASE: &str = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nversion: 2026.8.2\n";
-    const APPLICATION: &str = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nversion: 2026.8.2\n";
+    const ARGO: Installed = Installed::Argo { prunes: true };
+
+    /// A rendering after which nothing is left, as these bring it.
+    fn gone<const N: usize>(before: &str, by: [Installed; N]) -> Case {
+        rendered(before, "").with_rendering(|r| r.installed = by.into())
+    }
 
     #[test]
     fn a_definition_that_vanishes_blocks_and_names_what_goes_with_it() {
@@ -182,34 +204,37 @@ mod tests {
     #[test]
     fn helms_policy_protects_only_from_helm() {
         let before = crd("a", KEPT);
-        let flux = rendered(&before, "").file("mesh.yaml", RELEASE).check(ID);
-        assert_eq!(severities(&flux), [Warn]);
-        assert!(flux[0].reason.contains("nothing updates them"));
-        let argo = rendered(&before, "").file("mesh.yaml", APPLICATION).check(ID);
+        let helm = gone(&before, [Installed::Helm]).check(ID);
+        assert_eq!(severities(&helm), [Warn]);
+        assert!(helm[0].reason.contains("nothing updates them"));
+        let argo = gone(&before, [ARGO]).check(ID);
         assert_eq!(severities(&argo), [Block]);
         assert!(argo[0].hint.as_ref().unwrap().contains("binds Helm alone, not Argo CD"));
-        let committed =
-            rendered(&before, "").file("mesh.yaml", RELEASE).with_rendering(|r| r.committed = true);
-        assert_eq!(severities(&committed.check(ID)), [Block]);
-        let without = rendered(&crd("a", ""), "").file("mesh.yaml", RELEASE).check(ID);
-        assert_eq!(severities(&without), [Block]);
+        assert_eq!(severities(&gone(&before, [Installed::Applied]).check(ID)), [Block]);
+        assert_eq!(severities(&gone(&crd("a", ""), [Installed::Helm]).check(ID)), [Block]);
+        assert_eq!(
+            severities(&gone(&before, [Installed::Helm, ARGO]).check(ID)),
+            [Block],
+            "either may have it"
+        );
     }
 
     #[test]
     fn what_the_repository_has_elsewhere_or_is_told_not_to_prune_stays() {
-        let elsewhere = rendered(&crd("a", KEPT), "").file("mesh.yaml", APPLICATION);
-        let found = elsewhere.file("gateway/crds.yaml", &crd("a", "")).check(ID);
+        let found = gone(&crd("a", KEPT), [ARGO]).file("gateway/crds.yaml", &crd("a", "")).check(ID);
         assert_eq!(severities(&found), [Warn]);
         assert!(found[0].reason.ends_with("the repository has them in gateway/crds.yaml:2 too"), "{found:?}");
-        let other =
-            rendered(&crd("a", KEPT), "").file("mesh.yaml", APPLICATION).file("b.yaml", &crd("b", ""));
+        let other = gone(&crd("a", KEPT), [ARGO]).file("b.yaml", &crd("b", ""));
         assert_eq!(severities(&other.check(ID)), [Block], "another definition");
-        let options = format!("{APPLICATION}spec: {{syncPolicy: {{syncOptions: [A=b, Prune=false]}}}}\n");
-        let told = rendered(&crd("a", ""), "").file("mesh.yaml", &options).check(ID);
-        assert_eq!(severities(&told), [Warn]);
+        let told = [Installed::Argo { prunes: false }];
+        assert_eq!(severities(&gone(&crd("a", ""), told).check(ID)), [Warn]);
         let annotated = crd("a", "kustomize.toolkit.fluxcd.io/prune: disabled");
-        let committed = rendered(&annotated, "").with_rendering(|r| r.committed = true);
-        assert_eq!(severities(&committed.check(ID)), [Warn]);
+        assert_eq!(severities(&gone(&annotated, [Installed::Applied]).check(ID)), [Warn]);
+        assert_eq!(
+            severities(&gone(&annotated, [Installed::Helm]).check(ID)),
+            [Block],
+            "Helm does not look at it"
+        );
     }
 
     #[test]

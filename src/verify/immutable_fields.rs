@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     CheckId, Checked, Finding, Severity, Verification, jobs,
-    rendered::{Compared, Deployer, appliers, compared, deployer, looked_at},
+    rendered::{Compared, appliers, compared, looked_at},
 };
 use crate::{
-    pins::REPLACES,
+    pins::{Installed, REPLACES},
     render::{FieldChange, Object, ObjectChange, ObjectKey, Rendering},
 };
 
@@ -130,7 +130,7 @@ enum Meets {
 
 impl Meets {
     fn of(input: &Verification<'_>, rendering: &Rendering, object: &Object) -> Self {
-        if deployer(input, rendering) != Deployer::Applied {
+        if !rendering.installed.contains(&Installed::Applied) {
             return Self::Hooks;
         }
         let appliers = appliers(input, rendering, &object.key);
@@ -271,11 +271,10 @@ mod tests {
                  spec: {{template: {{a: {n}}}}}\n"
             )
         };
-        let release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nversion: 2026.8.2\n";
-        assert_eq!(rendered(&job(1), &job(2)).file("mesh.yaml", release).check(ID), []);
-        let umbrella = rendered(&job(1), &job(2))
-            .with_rendering(|r| r.path = crate::plan::testing::path("m/Chart.yaml"));
-        assert_eq!(umbrella.check(ID), []);
+        for by in [Installed::Helm, Installed::Argo { prunes: true }] {
+            let case = rendered(&job(1), &job(2)).with_rendering(|r| r.installed = [by].into());
+            assert_eq!(case.check(ID), [], "{by:?}");
+        }
     }
 
     fn applied(job: &str, by: &[(bool, bool)]) -> Vec<Finding> {

@@ -261,6 +261,7 @@ mod tests {
             include_crds: true,
             hooks: true,
             notes: Vec::new(),
+            installed: BTreeSet::new(),
         };
         let found = |was: &'static str, is: &'static str| {
             let facts = Case::default().file("crds.yaml", RELEASE).pins(|build| {

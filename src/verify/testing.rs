@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{CheckId, Clock, Finding, Outcome, Severity, Verification, outcomes, verify};
 use crate::{
     linkerd::EdgeVersion,
-    pins::{Inventory, Stage},
+    pins::{Installed, Inventory, Stage},
     plan::{Move, NewText, Options, Plan, Request, Target, Undone, plan, testing::*},
     release::Catalog,
     render::{Cause, ChartId, Manifest, NotRendered, Rendering, Renderings},
@@ -122,6 +122,7 @@ impl Case {
             path: path("mesh.yaml"),
             line: 1,
             committed: false,
+            installed: [Installed::Applied].into(),
             from: id("2026.8.2"),
             to: id("2026.8.3"),
             namespace: "linkerd-viz".into(),

@@ -253,6 +253,12 @@ def crd_stored_version(facts, place, reason):
 
 @proof("crd-removal")
 def crd_removal(facts, place, reason):
+    if left := re.match(r"(\d+) CustomResourceDefinitions? of [\w-]+ \S+ leaves? the chart \((.+?)\); ", reason):
+        gone = {k[3] for r in under(facts, place) for k in r.difference.removed if k[1] == "CustomResourceDefinition"}
+        names = left[2].split(", ")
+        yield from expect("how many", int(left[1]), len(names))
+        yield from expect("definitions that stay", set(names) - gone, set())
+        return
     found = re.match(r"(\d+) CustomResourceDefinitions? of ([\w-]+) (\S+) .*?every (.+?) in the cluster", reason)
     if not found:
         yield "no proof is known of this"

@@ -41,9 +41,10 @@ pub(super) fn take_over(source: &Source<'_>, deployed: &mut Build) {
 }
 
 fn add(source: &Source<'_>, build: Build, deployed: &mut Build) {
-    let by = Some(source.application.file.clone());
+    let (by, installed) = (Some(source.application.file.clone()), source.installed());
     deployed.objects.extend(build.objects.into_iter().map(|object| Object { by: by.clone(), ..object }));
-    deployed.charts.extend(build.charts.into_iter().map(|chart| ChartRelease { by: by.clone(), ..chart }));
+    let of_this = |chart: ChartRelease| ChartRelease { by: by.clone(), installed, ..chart };
+    deployed.charts.extend(build.charts.into_iter().map(of_this));
     deployed.covered.extend(build.covered);
     deployed.left_out.extend(build.left_out);
     deployed.guards.extend(build.guards);

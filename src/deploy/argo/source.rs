@@ -3,6 +3,7 @@
 use super::environment::Environment;
 use crate::{
     deploy::{
+        chart::Installed,
         files::Files,
         note::{About, Note},
         object::Object,
@@ -35,6 +36,14 @@ impl Source<'_> {
             false => self.files.has_folder(&folder),
         };
         is_here.then_some(folder)
+    }
+
+    /// Says how what a chart gives is brought to the cluster.
+    pub fn installed(&self) -> Installed {
+        let policy = self.application.value.path(&["spec", "syncPolicy"]);
+        let mut options = policy.map_or(&[][..], |policy| policy.list_at("syncOptions")).iter();
+        let is_told = |option: &Value| option.as_scalar().is_some_and(|text| text.text() == "Prune=false");
+        Installed::Argo { prunes: !options.any(is_told) }
     }
 
     /// Notes something about the Application.

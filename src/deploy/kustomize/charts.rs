@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     deploy::{
-        chart::{ChartRelease, Layer, Repository},
+        chart::{ChartRelease, Installed, Layer, Repository},
         files::FileError,
         note::{About, Note},
         value::{Scalar, Value},
@@ -79,6 +79,7 @@ pub(super) fn chart(
         api_versions: entry.list_at("apiVersions").iter().filter_map(Value::as_scalar).cloned().collect(),
         include_crds: flag("includeCRDs"),
         hooks: !flag("skipHooks"),
+        installed: Installed::Applied,
         ..ChartRelease::new(file_of(entry).unwrap_or(&here.path), chart, repository)
     }
 }

@@ -1,11 +1,11 @@
-//! `helm_release` of the Helm provider, in the form of version 2 (blocks) and 3 (lists).
+//! `helm_release` and `helm_template` of the Helm provider, in the form of version 2 (blocks) and 3 (lists).
 
 use hcl_edit::structure::Block;
 
 use super::scope::{Scope, open, truth};
 use crate::{
     deploy::{
-        chart::{self, ChartRelease, Layer, Parameter, ParameterKind, Repository, addressed},
+        chart::{self, ChartRelease, Installed, Layer, Parameter, ParameterKind, Repository, addressed},
         note::{About, Note},
         value::{Scalar, Value, Via},
     },
@@ -48,6 +48,7 @@ pub(super) fn release(scope: &Scope<'_>, block: &Block, by: Option<&RepoPath>) -
         release: text("name").unwrap_or_else(|| Scalar::made("")),
         namespace: text("namespace"),
         layers: layers(scope, &body, certain.as_ref()),
+        installed: if block.ident.as_str() == "data" { Installed::Applied } else { Installed::Helm },
         ..ChartRelease::new(&scope.source.path, chart, repository)
     })
 }

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::render::{ChartId, Manifest, Rendering};
+use crate::{
+    pins::Installed,
+    render::{ChartId, Manifest, Rendering},
+};
 
 /// A rendering of linkerd-viz from 2026.8.2 to 2026.8.3 with these objects.
 pub(super) fn rendering(before: &str, after: &str) -> Rendering {
@@ -12,6 +15,7 @@ pub(super) fn rendering(before: &str, after: &str) -> Rendering {
         path: crate::plan::testing::path("viz.yaml"),
         line: 1,
         committed: false,
+        installed: [Installed::Helm].into(),
         from: id("2026.8.2"),
         to: id("2026.8.3"),
         namespace: "linkerd-viz".into(),

@@ -14,8 +14,8 @@ use std::{
 use crate::{
     deploy::{About, ChartRelease, Files as _, Note, Scalar, value::UNKNOWN},
     pins::{
-        ChartUse, Reason, ValuesPart, context::Context, is_kustomization, object::Object, origin::Ours,
-        place::Place,
+        ChartUse, Installed, Reason, ValuesPart, context::Context, is_kustomization, object::Object,
+        origin::Ours, place::Place,
     },
     repo::RepoPath,
     yaml,
@@ -38,6 +38,7 @@ pub(in crate::pins) struct Uses {
 struct Places {
     by: BTreeSet<RepoPath>,
     sources: BTreeSet<RepoPath>,
+    installed: BTreeSet<Installed>,
 }
 
 // === impl Uses ===
@@ -53,6 +54,7 @@ impl Uses {
             let found = one(release, ours.chart, &mut self.texts);
             let places = self.found.entry(found).or_default();
             places.by.extend(release.by.clone());
+            places.installed.insert(release.installed);
             for at in scalars(release).flat_map(Scalar::origins) {
                 if at.source.path != release.file && !places.sources.contains(&at.source.path) {
                     places.sources.insert(at.source.path.clone());
@@ -69,7 +71,7 @@ impl Uses {
 
     /// Adds what another has gathered.
     pub fn append(&mut self, other: Self) {
-        for (mut found, Places { by, sources }) in other.found {
+        for (mut found, Places { by, sources, installed }) in other.found {
             for part in &mut found.values {
                 if let ValuesPart::Text { text, .. } = part {
                     *text = kept(&mut self.texts, text);
@@ -78,6 +80,7 @@ impl Uses {
             let places = self.found.entry(found).or_default();
             places.by.extend(by);
             places.sources.extend(sources);
+            places.installed.extend(installed);
         }
         self.umbrellas.extend(other.umbrellas);
     }
@@ -87,13 +90,21 @@ impl Uses {
         for (of, note) in alone::dependencies(context, named, &self.umbrellas) {
             let mut own = Self::default();
             of.iter().for_each(|dependency| own.take(context, dependency));
-            let noted = own.found.into_iter().map(|(mut found, places)| {
+            let noted = own.found.into_iter().map(|(mut found, mut places)| {
                 found.notes.push(note.clone());
+                // Helm may install it, or Argo CD.
+                places.installed.insert(Installed::Argo { prunes: true });
                 (found, places)
             });
             self.found.extend(noted);
         }
-        let place = |(found, Places { by, sources })| ChartUse { by, sources, ..found };
+        let place = |(found, Places { by, sources, mut installed })| {
+            // By itself a kustomization does not say who applies it; where that is known, it is nobody else.
+            if installed.len() > 1 {
+                installed.remove(&Installed::Applied);
+            }
+            ChartUse { by, sources, installed, ..found }
+        };
         let mut uses: Vec<ChartUse> = self.found.into_iter().map(place).collect();
         uses.sort_by(|a, b| a.path.cmp(&b.path));
         uses.chunk_by_mut(|a, b| a.path == b.path).for_each(|of_file| lines(context, of_file));
@@ -162,6 +173,7 @@ fn one(release: &ChartRelease, chart: String, texts: &mut HashSet<Arc<str>>) -> 
         include_crds: release.include_crds,
         hooks: release.hooks,
         notes,
+        installed: BTreeSet::new(),
     }
 }
 

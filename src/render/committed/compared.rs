@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::Committed;
 use crate::{
+    pins::Installed,
     render::{ChartId, Manifest, Rendering},
     repo::RepoPath,
 };
@@ -32,6 +33,7 @@ fn rendering(before: &Committed, after: Option<&Committed>) -> Option<Rendering>
         path: before.path()?.clone(),
         line: before.line(),
         committed: true,
+        installed: [Installed::Applied].into(),
         from: before.id()?,
         to: after.unwrap_or(before).id()?,
         namespace: before.namespace.clone(),

@@ -22,6 +22,7 @@ use super::{
 use crate::{
     helm::key_material::private_keys,
     linkerd::EdgeVersion,
+    pins::Installed,
     render::{Cause, Chart, Manifest, Object, ObjectKey, RenderError, Rendering, kubernetes},
 };
 
@@ -152,6 +153,7 @@ fn rendering(
         path: work.set.path()?.clone(),
         line: work.set.line(),
         committed: true,
+        installed: [Installed::Applied].into(),
         from: work.from.id.clone(),
         to: to.id.clone(),
         namespace: work.set.namespace.clone(),

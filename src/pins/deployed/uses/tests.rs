@@ -2,6 +2,7 @@
 
 mod argo;
 mod flux;
+mod installed;
 mod umbrella;
 
 use crate::{
