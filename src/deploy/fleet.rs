@@ -9,7 +9,7 @@ mod git_repo;
 use std::collections::BTreeSet;
 
 use super::{
-    chart::{self, ChartRelease, Layer, Repository, merged, packaged, registry_chart},
+    chart::{self, ChartRelease, Installed, Layer, Repository, merged, packaged, registry_chart},
     cluster::{Cluster, Reference},
     files::Files,
     go_yaml, read,
@@ -83,7 +83,17 @@ fn customized<'d>(
         .map(|whole| (whole, None))
         .into_iter()
         .chain(own.into_iter().map(|(own, of)| (own, Some(of))))
+        .map(|(release, of)| (ChartRelease { installed: installed(document), ..release }, of))
         .collect()
+}
+
+/// Says what becomes of definitions that leave a chart. A target does not say it for itself (fleet
+/// `internal/cmd/controller/options/calculate.go`, `Merge`).
+fn installed(document: &Value) -> Installed {
+    match document.text(&["deleteCRDResources"]).is_some_and(|text| text == "true") {
+        true => Installed::Helm,
+        false => Installed::Fleet,
+    }
 }
 
 /// Returns the chart of a bundle for each target that says anything of its own of it: of those that get nothing, or of the

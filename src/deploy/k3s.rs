@@ -4,7 +4,7 @@
 //! of k3s-io/helm-controller.
 
 use super::{
-    chart::{ChartRelease, Layer, Parameter, ParameterKind, Repository, addressed},
+    chart::{ChartRelease, Installed, Layer, Parameter, ParameterKind, Repository, addressed},
     cluster::{Cluster, Reference},
     files::Files,
     object::Object,
@@ -45,6 +45,7 @@ pub fn helm_chart(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> 
         namespace: own("targetNamespace").or_else(|| object.namespace().cloned()),
         layers,
         apis: APIS.to_vec(),
+        installed: installed(config.map(|(_, spec)| spec).into_iter().chain([spec])),
         ..ChartRelease::new(&object.file, chart, repository)
     })
 }
@@ -77,6 +78,15 @@ fn namesake<'c>(object: &Object, kind: &str, cluster: &Cluster<'c>) -> Option<&'
     let (name, namespace) = (object.name()?.text(), object.namespace().and_then(Scalar::known));
     let (name, namespace) = (&*name, namespace.as_deref());
     cluster.find(Reference { group: GROUP, kind, name, namespace, from: &object.file })
+}
+
+/// Says what becomes of a release that fails; the first that says it decides (`getJobAndRelatedResources`).
+fn installed<'v>(mut specs: impl Iterator<Item = &'v Value>) -> Installed {
+    let policy = specs.find_map(|spec| spec.text(&["failurePolicy"]).filter(|text| !text.is_empty()));
+    match policy.as_deref() {
+        Some("abort" | "retry") => Installed::Helm,
+        _ => Installed::K3s,
+    }
 }
 
 /// The values of a HelmChart or of its HelmChartConfig, in their order.

@@ -27,6 +27,8 @@ const GATEWAY_API: &str = "gateway.networking.k8s.io";
 
 /// Why a definition stays in the cluster.
 const POLICY: &str = "`helm.sh/resource-policy: keep` leaves them in the cluster, where nothing updates them";
+const FLEET: &str =
+    "Fleet leaves them in the cluster without `deleteCRDResources: true`, where nothing updates them";
 const TOLD: &str = "they are told not to be pruned, and stay in the cluster, where nothing updates them";
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
@@ -101,7 +103,8 @@ fn why_left(by: &BTreeSet<Installed>, crd: &Object) -> Option<&'static str> {
 
 fn left_by(by: Installed, crd: &Object) -> Option<&'static str> {
     match by {
-        Installed::Helm => is_left(crd).then_some(POLICY),
+        Installed::Helm | Installed::K3s => is_left(crd).then_some(POLICY),
+        Installed::Fleet => Some(if is_left(crd) { POLICY } else { FLEET }),
         Installed::Argo { prunes: false } => Some(TOLD),
         Installed::Argo { prunes: true } | Installed::Applied => is_kept(crd).then_some(TOLD),
     }
@@ -212,6 +215,10 @@ mod tests {
         assert!(argo[0].hint.as_ref().unwrap().contains("binds Helm alone, not Argo CD"));
         assert_eq!(severities(&gone(&before, [Installed::Applied]).check(ID)), [Block]);
         assert_eq!(severities(&gone(&crd("a", ""), [Installed::Helm]).check(ID)), [Block]);
+        assert_eq!(severities(&gone(&crd("a", ""), [Installed::K3s]).check(ID)), [Block]);
+        let fleet = gone(&crd("a", ""), [Installed::Fleet]).check(ID);
+        assert_eq!(severities(&fleet), [Warn]);
+        assert!(fleet[0].reason.contains("`deleteCRDResources: true`"), "{fleet:?}");
         assert_eq!(
             severities(&gone(&before, [Installed::Helm, ARGO]).check(ID)),
             [Block],

@@ -118,6 +118,8 @@ fn fixed(change: &ObjectChange, before: &Object) -> Option<String> {
 enum Meets {
     /// Something that runs hooks, and deletes those of before.
     Hooks,
+    /// The same, and what is refused has the whole release installed anew.
+    Reinstallation,
     /// Flux, which was told to make such an object anew, or to leave it alone.
     Replacement,
     /// Flux, which stops at it: nothing of its Kustomization is applied.
@@ -131,7 +133,8 @@ enum Meets {
 impl Meets {
     fn of(input: &Verification<'_>, rendering: &Rendering, object: &Object) -> Self {
         if !rendering.installed.contains(&Installed::Applied) {
-            return Self::Hooks;
+            let is_installed_anew = rendering.installed.contains(&Installed::K3s);
+            return if is_installed_anew { Self::Reinstallation } else { Self::Hooks };
         }
         let appliers = appliers(input, rendering, &object.key);
         let told = REPLACES.iter().any(|name| object.annotation(name).is_some());
@@ -146,7 +149,7 @@ impl Meets {
     /// Tells how much it weighs that a hook changes.
     fn hook(self) -> Option<Severity> {
         match self {
-            Self::Hooks | Self::Replacement => None,
+            Self::Hooks | Self::Reinstallation | Self::Replacement => None,
             Self::Flux => Some(Severity::Warn),
             Self::Refusal => Some(Severity::Info),
         }
@@ -160,7 +163,11 @@ fn finding(meets: Meets, key: &ObjectKey, fields: &str) -> Finding {
         );
         return Finding::warn(ID, reason).hint("check that it may be gone for that while");
     }
-    let reason = format!("{key}: {fields} cannot be changed in a cluster; applying this is refused");
+    let more = match meets {
+        Meets::Reinstallation => ", and k3s then uninstalls the release and installs it anew",
+        _ => "",
+    };
+    let reason = format!("{key}: {fields} cannot be changed in a cluster; applying this is refused{more}");
     Finding::block(ID, reason).hint("delete it in the cluster first, so that it is made anew")
 }
 
@@ -271,10 +278,25 @@ mod tests {
                  spec: {{template: {{a: {n}}}}}\n"
             )
         };
-        for by in [Installed::Helm, Installed::Argo { prunes: true }] {
+        for by in [Installed::Helm, Installed::K3s, Installed::Argo { prunes: true }] {
             let case = rendered(&job(1), &job(2)).with_rendering(|r| r.installed = [by].into());
             assert_eq!(case.check(ID), [], "{by:?}");
         }
+    }
+
+    #[test]
+    fn k3s_installs_a_release_anew_that_is_refused() {
+        let service = |ip: &str| object("Service", &format!("spec: {{clusterIP: {ip}}}"));
+        let found = |by| {
+            let case = rendered(&service("10.0.0.1"), &service("10.0.0.2"));
+            case.with_rendering(|r| r.installed = [by].into()).check(ID)
+        };
+        let (k3s, helm) = (found(Installed::K3s), found(Installed::Helm));
+        assert_eq!(severities(&k3s), [Block]);
+        assert!(
+            k3s[0].reason.ends_with("is refused, and k3s then uninstalls the release and installs it anew")
+        );
+        assert!(helm[0].reason.ends_with("applying this is refused"), "{helm:?}");
     }
 
     fn applied(job: &str, by: &[(bool, bool)]) -> Vec<Finding> {
