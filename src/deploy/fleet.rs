@@ -13,6 +13,7 @@ use super::{
     cluster::{Cluster, Reference},
     files::Files,
     go_yaml, read,
+    typed::is_true,
     value::{Scalar, Value},
 };
 use crate::repo::RepoPath;
@@ -66,7 +67,7 @@ fn chosen(target: &Value) -> Vec<(&'static str, String)> {
 
 /// Tells whether a target is there for clusters that get nothing.
 fn is_off(target: &Value) -> bool {
-    target.text(&["doNotDeploy"]).is_some_and(|text| text == "true")
+    is_true(target, &["doNotDeploy"])
 }
 
 /// Returns the chart of a bundle, and once more for each target that says anything of its own of it.
@@ -90,7 +91,7 @@ fn customized<'d>(
 /// Says what becomes of definitions that leave a chart. A target does not say it for itself (fleet
 /// `internal/cmd/controller/options/calculate.go`, `Merge`).
 fn installed(document: &Value) -> Installed {
-    match document.text(&["deleteCRDResources"]).is_some_and(|text| text == "true") {
+    match is_true(document, &["deleteCRDResources"]) {
         true => Installed::Helm,
         false => Installed::Fleet,
     }
@@ -179,7 +180,7 @@ fn release(
             });
         }
     }
-    let is_template = helm.text(&["disablePreProcess"]).is_none_or(|text| text != "true");
+    let is_template = !is_true(helm, &["disablePreProcess"]);
     let templates = helm.get("templateValues").filter(|_| is_template);
     layers.extend(templates.map(|values| template_values(files, values)));
     for layer in &mut layers {

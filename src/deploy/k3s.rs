@@ -8,7 +8,7 @@ use super::{
     cluster::{Cluster, Reference},
     files::Files,
     object::Object,
-    typed::{Typed, typed},
+    typed::{Typed, is_true, typed},
     value::{Part, Scalar, Value, Via},
 };
 
@@ -99,7 +99,7 @@ fn values(object: &Object, spec: &Value, files: &dyn Files) -> Vec<Layer> {
     layers.extend(spec.get("values").map(Layer::values));
     for secret in spec.list_at("valuesSecrets") {
         let name = secret.text(&["name"]).unwrap_or_default();
-        let optional = secret.text(&["ignoreUpdates"]).is_some_and(|t| t == "true");
+        let optional = is_true(secret, &["ignoreUpdates"]);
         for key in secret.list_at("keys").iter().filter_map(Value::as_scalar) {
             let who = format!("Secret {name}, key {}", key.text());
             layers.push(Layer::Outside { who, target: None, optional, text: None });

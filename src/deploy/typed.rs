@@ -3,7 +3,8 @@
 
 use std::{borrow::Cow, ops::Range};
 
-use super::value::Scalar;
+use super::value::{Scalar, Value};
+use crate::yaml::core;
 
 /// A scalar's value.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,16 +30,19 @@ pub fn typed(scalar: &Scalar) -> Typed {
     plain(&text)
 }
 
+/// Tells whether the boolean under a path of keys is true. One in quotes, which its reader refuses, counts as it reads.
+pub fn is_true(value: &Value, keys: &[&str]) -> bool {
+    let Some(scalar) = value.scalar(keys) else { return false };
+    typed(scalar) == Typed::Bool(true) || scalar.known().is_some_and(|text| text == "true")
+}
+
 /// Types a text that stands without quotes.
 pub fn plain(text: &str) -> Typed {
+    if let Some(is) = core::boolean(text) {
+        return Typed::Bool(is);
+    }
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Typed::Null,
-        "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" | "true" | "True" | "TRUE" => {
-            return Typed::Bool(true);
-        }
-        "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF" | "false" | "False" | "FALSE" => {
-            return Typed::Bool(false);
-        }
         ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => return Typed::Float(f64::INFINITY),
         "-.inf" | "-.Inf" | "-.INF" => return Typed::Float(f64::NEG_INFINITY),
         ".nan" | ".NaN" | ".NAN" => return Typed::Float(f64::NAN),
@@ -132,6 +136,16 @@ fn printed(value: f64, plain: Range<i32>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::yaml::Ceilings;
+
+    #[test]
+    fn a_boolean_is_true_as_its_reader_takes_it() {
+        let text = "a: yes\nb: On\nc: 'yes'\nd: off\ne: 'true'\nf: [true]\ng: {h: y}\n";
+        let value = crate::deploy::read::mapping(&Scalar::made(text), &Ceilings::default()).unwrap();
+        let all = ["a", "b", "c", "d", "e", "f", "g", "i"].map(|key| is_true(&value, &[key]));
+        assert_eq!(all, [true, true, false, false, true, false, false, false]);
+        assert!(is_true(&value, &["g", "h"]));
+    }
 
     #[test]
     fn plain_scalars_are_typed_as_yaml_1_1_has_it() {

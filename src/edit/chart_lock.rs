@@ -120,10 +120,11 @@ impl<'a> Value<'a> {
         if node.style() != Some(Style::Plain) || node.tag() == Some("tag:yaml.org,2002:str") {
             return Self::Text(text);
         }
-        match text.to_ascii_lowercase().as_str() {
-            "" | "~" | "null" => Self::Null,
-            "true" | "yes" | "on" | "y" => Self::Bool(true),
-            "false" | "no" | "off" | "n" => Self::Bool(false),
+        if let Some(is) = core::boolean(text) {
+            return Self::Bool(is);
+        }
+        match text {
+            "" | "~" | "null" | "Null" | "NULL" => Self::Null,
             _ => Self::number(text).map_or(Self::Text(text), Self::Number),
         }
     }

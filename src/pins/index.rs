@@ -261,10 +261,10 @@ fn flux_root(name: &str, (path, line, namespace): At, spec: Node<'_>) -> Root {
             .zip(spec.text(&["sourceRef", "name"]))
             .map(|(kind, name)| repositories::referred(kind, name)),
         flux: true,
-        prunes: spec.text(&["prune"]) == Some("true"),
-        replaces: spec.text(&["force"]) == Some("true")
+        prunes: spec.is_true(&["prune"]),
+        replaces: spec.is_true(&["force"])
             || patches.any(|patch| patch.text(&["patch"]).is_some_and(says_replace)),
-        waits: spec.text(&["wait"]) == Some("true")
+        waits: spec.is_true(&["wait"])
             || spec.get("healthChecks").is_some_and(|checks| checks.items().next().is_some()),
         revision: None,
     }
@@ -308,7 +308,7 @@ fn argo_root(
     let policy = spec.get("syncPolicy");
     let options = policy.and_then(|p| p.get("syncOptions")).into_iter().flat_map(Node::items);
     let keeps = options.filter_map(|option| option.as_str()).any(|option| option == "Prune=false");
-    let prunes = policy.is_some_and(|p| p.text(&["automated", "prune"]) == Some("true"));
+    let prunes = policy.is_some_and(|p| p.is_true(&["automated", "prune"]));
     Root {
         path,
         line,

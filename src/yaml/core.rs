@@ -28,6 +28,16 @@ pub fn is_typed(text: &str) -> bool {
     word || is_number(&lower) || is_sexagesimal(&lower) || is_date(&lower)
 }
 
+/// Reads a boolean out of a plain scalar, as go-yaml v2 does (`resolve.go`): with it `sigs.k8s.io/yaml` reads objects,
+/// values and kustomizations.
+pub fn boolean(text: &str) -> Option<bool> {
+    match text {
+        "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" | "true" | "True" | "TRUE" => Some(true),
+        "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF" | "false" | "False" | "FALSE" => Some(false),
+        _ => None,
+    }
+}
+
 fn is_number(lower: &str) -> bool {
     let plain = lower.replace('_', "");
     let radix = ["0x", "0o", "0b"].iter().find_map(|p| plain.strip_prefix(p));

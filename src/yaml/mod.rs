@@ -229,6 +229,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn booleans_are_those_of_yaml_1_1() {
+        let stream = Stream::parse("a: {b: yes, c: &on ON, d: 'yes', e: n, f: 'true', g: *on}\n").unwrap();
+        let root = stream.roots().next().unwrap();
+        let all = ["b", "c", "d", "e", "f", "g", "h"].map(|key| root.is_true(&["a", key]));
+        assert_eq!(all, [true, true, false, false, true, true, false]);
+    }
+
+    #[test]
     fn spans_are_the_bytes_of_the_node() {
         let text =
             "# top\na: &x  'v 1' # c\nb: *x\nc: {d: [1, \"é\"], e: |\n  no}\n".replace("e: |\n  no", "e: f");

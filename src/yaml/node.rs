@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Document, NodeId, RawKind, RawNode, Style};
+use super::{Document, NodeId, RawKind, RawNode, Style, core};
 
 /// A node of a document: a cheap cursor.
 #[derive(Clone, Copy)]
@@ -117,6 +117,14 @@ impl<'a> Node<'a> {
     /// Returns the scalar text under a path of keys.
     pub fn text(self, keys: &[&str]) -> Option<&'a str> {
         self.path(keys)?.as_str()
+    }
+
+    /// Tells whether the boolean under a path of keys is true. One in quotes, which its reader refuses, counts as it reads.
+    pub fn is_true(self, keys: &[&str]) -> bool {
+        let Some(node) = self.path(keys) else { return false };
+        let is_plain = node.style() == Some(Style::Plain);
+        let is = |text: &str| text == "true" || is_plain && core::boolean(text) == Some(true);
+        node.as_str().is_some_and(is)
     }
 
     /// Returns keys and values in order as written, `<<` entries and duplicates included.

@@ -7,7 +7,7 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use super::source::Source;
 use crate::{
-    deploy::{build::Build, files::FileError, note::About, object::Object},
+    deploy::{build::Build, files::FileError, note::About, object::Object, typed::is_true},
     repo::{Entry, Mode},
 };
 
@@ -19,8 +19,8 @@ pub(super) fn take(source: &Source<'_>, folder: &str, deployed: &mut Build) {
     let directory = source.value.get("directory");
     let text =
         |key: &str| directory.and_then(|d| d.text(&[key])).map(|t| t.into_owned()).filter(|t| !t.is_empty());
-    let recurse = text("recurse").is_some_and(|t| t == "true");
-    let all = text("disableExtensionFilter").is_some_and(|t| t == "true");
+    let flag = |key: &str| directory.is_some_and(|directory| is_true(directory, &[key]));
+    let (recurse, all) = (flag("recurse"), flag("disableExtensionFilter"));
     let (include, exclude) = (text("include"), text("exclude"));
     let (taken, out) = (include.as_deref().and_then(glob), exclude.as_deref().and_then(glob));
     let prefix = if folder.is_empty() { 0 } else { folder.len() + 1 };

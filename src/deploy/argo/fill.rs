@@ -9,6 +9,7 @@ use super::element::Element;
 use crate::deploy::{
     go_template::{BYTES, Budget, Scope, Stop, Templates},
     note::{About, Bound},
+    typed::is_true,
     value::{Part, Scalar, Value},
 };
 
@@ -34,7 +35,7 @@ pub(super) struct Language {
 impl Language {
     /// Reads `goTemplate` and `goTemplateOptions`.
     pub fn of(spec: &Value) -> Self {
-        let go = spec.text(&["goTemplate"]).is_some_and(|text| text == "true");
+        let go = is_true(spec, &["goTemplate"]);
         let options = spec.list_at("goTemplateOptions").iter().filter_map(Value::as_scalar);
         // Of several the last counts.
         let mut strict = false;

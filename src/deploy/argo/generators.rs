@@ -15,6 +15,7 @@ use crate::deploy::{
     go_template::{Stop, normalized, undecided},
     note::{About, Bound},
     read, selector,
+    typed::is_true,
     value::{Scalar, Value},
 };
 
@@ -111,7 +112,7 @@ impl<'a> Reader<'a> {
             "clusters" => {
                 let found = self.clusters(body);
                 let found = self.with_values(body, found)?;
-                if body.text(&["flatList"]).is_some_and(|t| t == "true") {
+                if is_true(body, &["flatList"]) {
                     let open = found.iter().find_map(|e| e.open.clone());
                     let all = found.into_iter().map(|e| e.parameters).collect();
                     let parameters = Value::map([("clusters", Value::list(all))]);

@@ -18,6 +18,7 @@ use crate::{
         go_template::Stop,
         note::{About, Bound},
         open_path::OpenPath,
+        typed::is_true,
         value::{Scalar, UNKNOWN, Value},
     },
     repo::{Mode, RepoPath},
@@ -50,8 +51,7 @@ pub(super) fn elements(
 
 /// The patterns of `files` or `directories`, those that take in and those that leave out.
 fn patterns(items: &[Value], crossing: bool) -> (Vec<GlobMatcher>, Vec<GlobMatcher>) {
-    let (out, taken): (Vec<&Value>, Vec<&Value>) =
-        items.iter().partition(|item| item.text(&["exclude"]).is_some_and(|t| t == "true"));
+    let (out, taken): (Vec<&Value>, Vec<&Value>) = items.iter().partition(|item| is_true(item, &["exclude"]));
     let all = |items: Vec<&Value>| {
         let written = items.into_iter().filter_map(|item| item.scalar(&["path"]));
         written.filter_map(|path| pattern(&path.text(), crossing)).collect()

@@ -11,6 +11,7 @@ use crate::{
         chart::{ChartRelease, Layer, Parameter, ParameterKind, Repository, registry_chart},
         files::FileError,
         note::{About, Note},
+        typed::is_true,
         value::{Part, Scalar, Value, Via},
     },
     repo::RepoPath,
@@ -84,15 +85,11 @@ pub(super) fn release(source: &Source<'_>, place: Chart<'_>) -> Option<ChartRele
         kube_version: of_helm("kubeVersion"),
         api_versions: helm.list_at("apiVersions").iter().filter_map(Value::as_scalar).cloned().collect(),
         apis: APIS.to_vec(),
-        include_crds: !is_true(helm, "skipCrds"),
+        include_crds: !is_true(helm, &["skipCrds"]),
         installed: source.installed(),
         notes,
         ..ChartRelease::new(&source.application.file, chart, repository)
     })
-}
-
-fn is_true(value: &Value, key: &str) -> bool {
-    value.text(&[key]).is_some_and(|text| text == "true")
 }
 
 struct Layers<'a> {
@@ -126,7 +123,7 @@ impl Layers<'_> {
             let Some(name) = parameter.scalar(&["name"]) else { continue };
             let value = parameter.scalar(&["value"]).cloned().unwrap_or_else(|| Scalar::made(""));
             let value = escaped(&self.source.environment.fill(&value.via(Via::Parameter)));
-            let forced = is_true(parameter, "forceString");
+            let forced = is_true(parameter, &["forceString"]);
             let (list, kind) =
                 if forced { (&mut texts, ParameterKind::Text) } else { (&mut looks, ParameterKind::Looks) };
             // Of two of one name the last counts.
@@ -169,7 +166,7 @@ impl Layers<'_> {
 
     fn value_files(&self) -> Vec<Layer> {
         let files = self.source.files;
-        let optional = is_true(self.helm, "ignoreMissingValueFiles");
+        let optional = is_true(self.helm, &["ignoreMissingValueFiles"]);
         let written: Vec<&Scalar> =
             self.helm.list_at("valueFiles").iter().filter_map(Value::as_scalar).collect();
         let places: Vec<Place> = written.iter().map(|file| self.place(file)).collect();

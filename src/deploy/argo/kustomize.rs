@@ -11,6 +11,7 @@ use crate::{
         kustomize,
         note::About,
         object::Object,
+        typed::is_true,
         value::{Scalar, Value},
     },
     repo::RepoPath,
@@ -73,10 +74,10 @@ fn edited(source: &Source<'_>, options: &Value, kustomization: &Value) -> Value 
     }
     if let Some(labels) = options.get("commonLabels") {
         let labels = filled(source, labels, true);
-        let without = is_true(options, "labelWithoutSelector");
+        let without = is_true(options, &["labelWithoutSelector"]);
         if without {
             let mut entry = Value::map([("pairs", labels)]);
-            if is_true(options, "labelIncludeTemplates") {
+            if is_true(options, &["labelIncludeTemplates"]) {
                 entry.insert("includeTemplates", Value::Scalar(Scalar::made("true").as_plain()));
             }
             append(&mut out, "labels", &[entry]);
@@ -85,22 +86,18 @@ fn edited(source: &Source<'_>, options: &Value, kustomization: &Value) -> Value 
         }
     }
     if let Some(annotations) = options.get("commonAnnotations") {
-        let fills = is_true(options, "commonAnnotationsEnvsubst");
+        let fills = is_true(options, &["commonAnnotationsEnvsubst"]);
         add_entries(&mut out, "commonAnnotations", &filled(source, annotations, fills));
     }
     append(&mut out, "patches", options.list_at("patches"));
     let components: Vec<Value> = options
         .list_at("components")
         .iter()
-        .filter(|component| !is_true(options, "ignoreMissingComponents") || is_there(source, component))
+        .filter(|component| !is_true(options, &["ignoreMissingComponents"]) || is_there(source, component))
         .cloned()
         .collect();
     append(&mut out, "components", &components);
     out
-}
-
-fn is_true(value: &Value, key: &str) -> bool {
-    value.text(&[key]).is_some_and(|text| text == "true")
 }
 
 fn is_there(source: &Source<'_>, component: &Value) -> bool {

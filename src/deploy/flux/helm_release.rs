@@ -20,6 +20,7 @@ use crate::{
         kustomize::{self, HASH},
         note::{About, Note},
         object::Object,
+        typed::is_true,
         value::{Scalar, Value, Via},
     },
     repo::RepoPath,
@@ -256,7 +257,7 @@ fn value_source<'c>(
 }
 
 fn is_optional(from: &Value) -> bool {
-    from.text(&["optional"]).is_some_and(|text| text == "true")
+    is_true(from, &["optional"])
 }
 
 /// Reads one entry of `valuesFrom`; `None` where Flux goes on without it.
@@ -272,7 +273,7 @@ fn referenced(
     let named = from.scalar(&["valuesKey"]).filter(|key| !key.text().is_empty());
     let key = named.map_or("values.yaml".into(), Scalar::text);
     let target = from.scalar(&["targetPath"]).filter(|t| !t.text().is_empty());
-    let is_literal = from.text(&["literal"]).is_some_and(|text| text == "true");
+    let is_literal = is_true(from, &["literal"]);
     let optional = is_optional(from);
     let namespace = object.namespace().and_then(Scalar::known);
     let space = namespace.as_ref().map(|n| format!("{n}/")).unwrap_or_default();

@@ -15,6 +15,7 @@ use crate::{
         note::{About, Note},
         object::Object,
         repositories,
+        typed::is_true,
         value::{Scalar, Value},
     },
     repo::RepoPath,
@@ -257,7 +258,7 @@ pub(super) fn added(files: &dyn Files, folder: &str, own: &Value, spec: &Value) 
         patch
     });
     append(&mut out, "patchesJson6902", json.collect());
-    let optional = spec.text(&["ignoreMissingComponents"]).is_some_and(|t| t == "true");
+    let optional = is_true(spec, &["ignoreMissingComponents"]);
     let is_there = |component: &Value| {
         let path = component.as_scalar().map(|s| s.text().into_owned()).unwrap_or_default();
         RepoPath::resolve_folder(folder, &path).is_some_and(|folder| files.has_folder(&folder))

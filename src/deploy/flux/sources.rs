@@ -6,6 +6,7 @@ use crate::deploy::{
     cluster::{Cluster, Reference},
     files::Files,
     object::Object,
+    typed::is_true,
     value::{Scalar, Value},
 };
 
@@ -145,7 +146,7 @@ impl<'a> Reader<'a> {
 
     /// Reads `valuesFiles`, which take the place of the chart's `values.yaml`, unless they begin with it.
     fn values_files(&self, spec: &Value, in_tree: bool) -> (Vec<Layer>, usize) {
-        let optional = spec.text(&["ignoreMissingValuesFiles"]).is_some_and(|t| t == "true");
+        let optional = is_true(spec, &["ignoreMissingValuesFiles"]);
         let single = spec.get("valuesFile").filter(|_| spec.list_at("valuesFiles").is_empty());
         let files = spec.list_at("valuesFiles").iter().chain(single).filter_map(Value::as_scalar);
         let mut files = files.peekable();

@@ -12,6 +12,7 @@ use crate::deploy::{
     go_yaml,
     note::{About, Bound, Note},
     object::Object,
+    typed::is_true,
     value::{Origin, Part, Scalar, Value, Via},
 };
 
@@ -55,7 +56,7 @@ fn source<'c>(kustomization: &Object, from: &Value, cluster: &Cluster<'c>) -> So
         namespace: namespace.as_deref(),
         from: &kustomization.file,
     });
-    let is_optional = from.text(&["optional"]).is_some_and(|text| text == "true");
+    let is_optional = is_true(from, &["optional"]);
     match found {
         Some(map) if is_optional && is_anothers(map, kustomization, cluster) => Source::Missing,
         found => found.map_or(Source::Elsewhere, Source::Here),

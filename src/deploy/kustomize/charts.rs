@@ -9,6 +9,7 @@ use crate::{
         chart::{ChartRelease, Installed, Layer, Repository},
         files::FileError,
         note::{About, Note},
+        typed::is_true,
         value::{Scalar, Value},
     },
     repo::RepoPath,
@@ -54,7 +55,7 @@ pub(super) fn chart(
         (None, Some(address)) => (name, Repository::Address(address)),
         (None, None) => (name, Repository::Unknown("the repository of the chart is not said".to_owned())),
     };
-    let flag = |key: &str| entry.text(&[key]).as_deref() == Some("true");
+    let flag = |key: &str| is_true(entry, &[key]);
     let file = scalar("valuesFile", "values").filter(|file| !file.text().is_empty());
     let inline = entry.get(if old { "valuesLocal" } else { "valuesInline" });
     let mut layers = Vec::new();

@@ -5,7 +5,10 @@
 use std::sync::Arc;
 
 use super::gvk::Gvk;
-use crate::deploy::value::{Scalar, Value};
+use crate::deploy::{
+    typed::is_true,
+    value::{Scalar, Value},
+};
 
 /// The longest path that is followed.
 const STEPS: usize = 50;
@@ -37,7 +40,7 @@ impl FieldSpec {
 
     /// Reads one of a list in a file.
     pub fn of(value: &Value) -> Self {
-        let create = value.text(&["create"]).as_deref() == Some("true");
+        let create = is_true(value, &["create"]);
         Self {
             gvk: Gvk::of_fields(value),
             path: value.text(&["path"]).unwrap_or_default().into_owned(),

@@ -10,6 +10,7 @@ use crate::{
     deploy::{
         files::FileError,
         note::About,
+        typed::is_true,
         value::{Map, Scalar, Value},
     },
     yaml::Stream,
@@ -71,8 +72,7 @@ pub(super) fn generate(
     let mut resource = Resource::new(&value, &here.path);
     fill(builder, here, kind, entry, &mut resource, &what);
     let flag = |key: &str| {
-        let is_set =
-            |options: Option<&Value>| options.and_then(|o| o.text(&[key])).as_deref() == Some("true");
+        let is_set = |options: Option<&Value>| options.is_some_and(|options| is_true(options, &[key]));
         is_set(entry.get("options")) || is_set(global)
     };
     if flag("immutable") {

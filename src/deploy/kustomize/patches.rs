@@ -14,6 +14,7 @@ use crate::deploy::{
     note::About,
     object::Object,
     read,
+    typed::is_true,
     value::{Scalar, Value},
 };
 
@@ -38,7 +39,7 @@ pub(super) struct Patch<'v> {
 impl<'v> Patch<'v> {
     /// Reads an entry of `patches`.
     pub fn of(builder: &mut Builder<'_>, here: &Here, entry: &'v Value) -> Option<Self> {
-        let flag = |key: &str| entry.text(&["options", key]).as_deref() == Some("true");
+        let flag = |key: &str| is_true(entry, &["options", key]);
         let inline = entry.scalar(&["patch"]).filter(|text| !text.text().trim().is_empty());
         let (documents, name) = documents(builder, here, inline, entry.get("path"))?;
         Some(Self {

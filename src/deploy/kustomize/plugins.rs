@@ -15,6 +15,7 @@ use super::{
 use crate::deploy::{
     note::About,
     object::Object,
+    typed::is_true,
     value::{Scalar, Value},
 };
 
@@ -72,7 +73,7 @@ pub(super) fn built_in(builder: &mut Builder<'_>, here: &Here, of: &Value, layer
 fn labels(of: &Value, layer: &mut Layer) {
     let resources = &mut layer.resources;
     for entry in of.list_at("labels") {
-        let flag = |key: &str| entry.text(&[key]).as_deref() == Some("true");
+        let flag = |key: &str| is_true(entry, &[key]);
         let mut fields: Vec<FieldSpec> = entry.list_at("fields").iter().map(FieldSpec::of).collect();
         add_all(&mut fields, layer.config.fields(Section::Labels));
         if flag("includeSelectors") {
@@ -217,7 +218,7 @@ pub(super) fn transformer(builder: &mut Builder<'_>, here: &Here, plugin: &Value
         }
         "NamespaceTransformer" => {
             let Some(namespace) = plugin.scalar(&["metadata", "namespace"]) else { return };
-            let unset_only = plugin.text(&["unsetOnly"]).as_deref() == Some("true");
+            let unset_only = is_true(plugin, &["unsetOnly"]);
             let subjects = match plugin.text(&["setRoleBindingSubjects"]).as_deref() {
                 Some("allServiceAccounts") => Subjects::ServiceAccounts,
                 Some("none") => Subjects::None,

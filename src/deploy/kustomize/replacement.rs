@@ -7,7 +7,7 @@ use super::{
 };
 use crate::deploy::{
     json_patch::is_bounded,
-    typed::{Typed, typed},
+    typed::{Typed, is_true, typed},
     value::{Part, Scalar, Value, Via},
 };
 
@@ -52,7 +52,7 @@ impl Options {
         Self {
             delimiter: text("delimiter"),
             index: text("index").parse().unwrap_or(0),
-            create: text("create") == "true",
+            create: value.is_some_and(|value| is_true(value, &["create"])),
         }
     }
 
