@@ -150,7 +150,8 @@ pub struct Pin {
     pub value: String,
     /// How the text names a release.
     pub form: Form,
-    /// How what it is named after reads it, where that is otherwise: a chart's version may be made of an image's tag.
+    /// How what it is named after reads it, where that is otherwise: a chart's version may be made of an image's tag, and a tag of
+    /// another channel is one.
     pub read_as: Option<Form>,
     /// What its readers put around the text; the whole names the release then.
     pub frame: Option<Frame>,
