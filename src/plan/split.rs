@@ -2,9 +2,10 @@
 //!
 //! In: an inventory with its installations, a target or group, and the release that is wanted. Out: targets. One target is enough for what goes
 //! together. An installation that cannot go along gets a target of its own: one with a required stop before the release,
-//! one that is held, one on another channel. What several installations read goes with those that can; where one of those
-//! that read it has a stop to make first, all that share a file with it wait together, and nobody else does. With a target
-//! for each, what several read goes before them, and what cannot goes with them, in one target.
+//! one that is held, one on another channel; what several such read, and nobody else, has one too. What several installations
+//! read goes with those that can; where one of those that read it has a stop to make first, all that share a file with it wait
+//! together, and nobody else does. With a target for each, what several read goes before them, and what cannot goes with
+//! them, in one target.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -185,7 +186,7 @@ fn proxies_alone(mine: &[&Pin]) -> BTreeSet<Vec<Arc<str>>> {
     of(Stage::DataPlane).difference(&of(Stage::Platform)).cloned().collect()
 }
 
-/// One part, and one for each installation that cannot go along.
+/// One part, and one for each installation that cannot go along, and for what several of these alone read.
 fn laggards(
     inventory: &Inventory,
     sets: &BTreeSet<Vec<Arc<str>>>,
@@ -204,10 +205,6 @@ fn laggards(
     if far.is_empty() && all.iter().all(|name| still.contains(name)) && !inventory.pins().any(is_proxy) {
         return (named, of);
     }
-    for name in still.iter().filter(|name| sets.contains(&vec![(*name).clone()])) {
-        of.insert(vec![name.clone()], named.len());
-        named.push(Named { name: name.to_string(), after: None });
-    }
     // Those that stay have no say in what others share with them.
     let moving = |set: &Vec<Arc<str>>| -> BTreeSet<Arc<str>> {
         set.iter().filter(|name| !still.contains(*name)).cloned().collect()
@@ -216,9 +213,12 @@ fn laggards(
         let moving = moving(set);
         !moving.is_empty() && moving.is_subset(&far)
     };
-    // Proxies that some of these run go as far as the control plane that is furthest behind, and keep nobody else back.
+    // What nobody but these reads keeps nobody else back.
+    let rests = |set: &&Vec<Arc<str>>| !set.is_empty() && set.iter().all(|name| still.contains(name));
+    // Nor do proxies that some of these run: they go as far as the control plane that is furthest behind.
     let lags = |name: &Arc<str>| still.contains(name) || far.contains(name);
-    for set in proxies.iter().filter(|set| set.len() > 1 && set.iter().any(lags)) {
+    let lagging = proxies.iter().filter(|set| set.len() > 1 && !rests(set) && set.iter().any(lags));
+    for set in sets.iter().filter(rests).chain(lagging) {
         of.insert(set.clone(), named.len());
         named.push(Named { name: joined(&set.iter().cloned().collect()), after: None });
     }
@@ -281,7 +281,9 @@ fn tell_apart(named: &mut [Named]) {
 fn joined(group: &BTreeSet<Arc<str>>) -> String {
     let all = group.iter().map(|name| &**name).collect::<Vec<_>>().join("-");
     match group.iter().next() {
-        Some(first) if all.len() > LONGEST => format!("{first}-and-{}-more", group.len() - 1),
+        Some(first) if all.len() > LONGEST && group.len() > 1 => {
+            format!("{first}-and-{}-more", group.len() - 1)
+        }
         _ => all,
     }
 }

@@ -50,6 +50,32 @@ fn an_installation_that_cannot_go_along_has_a_target_of_its_own() {
 }
 
 #[test]
+fn what_nobody_but_laggards_reads_keeps_nobody_back() {
+    let build = fleet()
+        .chart("live.yaml", CHART, "2026.6.3")
+        .stays(Reason::Held)
+        .serves(&["dr", "prod"])
+        .proxy("dr.yaml", "edge-26.1.1")
+        .serves(&["dr"])
+        .chart("ahead.yaml", CHART, "2026.9.1")
+        .serves(&["eu", "us"])
+        .chart("crds.yaml", "linkerd-crds", "2026.8.1")
+        .serves(&["a", "dr", "eu", "prod", "us"]);
+    assert_eq!(
+        targets(&build.inventory(), Split::Laggards),
+        [
+            "default: a.yaml b.yaml crds.yaml team.yaml",
+            "dr: dr.yaml",
+            "dr-prod: live.yaml",
+            "eu-us: ahead.yaml",
+            "held: held.yaml",
+            "stable: stable.yaml",
+            "far: far.yaml"
+        ]
+    );
+}
+
+#[test]
 fn where_nobody_can_go_along_nobody_is_set_apart() {
     let far = |build: Build| build.chart("a.yaml", CHART, "2025.2.3").serves(&["a"]);
     let both = far(Build::default()).chart("b.yaml", CHART, "2025.1.1").serves(&["b"]);
