@@ -59,6 +59,31 @@ fn every_repository_gives_its_pins() {
 }
 
 #[test]
+fn a_value_is_given_to_the_dependency_of_its_alias() {
+    let dependency = |alias: &str, version: &str| {
+        let repository = "https://helm.linkerd.io/edge";
+        format!("- {{name: linkerd-viz, alias: {alias}, version: {version}, repository: '{repository}'}}\n")
+    };
+    let (one, two) = (dependency("dash", "2026.8.1"), dependency("next", "2026.8.2"));
+    let chart = format!("apiVersion: v2\nname: mesh\nversion: 0.1.0\ndependencies:\n{one}{two}");
+    let release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: mesh, namespace: mesh}\n\
+                   spec: {chart: {spec: {chart: ./mesh, sourceRef: {kind: GitRepository, name: flux-system}}}}\n";
+    let tree = MemoryTree::new([
+        ("release.yaml", release),
+        ("mesh/Chart.yaml", chart.as_str()),
+        ("mesh/values.yaml", "dash: {linkerdVersion: edge-26.8.1}\nnext: {linkerdVersion: edge-26.8.2}\n"),
+    ]);
+    let found = scan(&tree, &ScanOptions::default()).unwrap();
+    let values = found.pins.iter().filter(|pin| pin.kind == PinKind::HelmValues);
+    let given: Vec<String> = values
+        .flat_map(|pin| {
+            pin.given_to.iter().map(move |(path, line)| format!("{} {path}:{line}", pin.site.line))
+        })
+        .collect();
+    assert_eq!(given, ["1 mesh/Chart.yaml:5", "2 mesh/Chart.yaml:6"]);
+}
+
+#[test]
 fn a_template_of_a_chart_has_no_syntax_error_and_other_text_with_braces_may() {
     let broken: &[u8] = b"linkerd: {{ .Values.x }}\nimage: [\n";
     let files =

@@ -184,6 +184,7 @@ impl Found {
             ended: spec.ended.map(Ended::since),
             kept_by,
             read_at: Vec::new(),
+            given_to: Vec::new(),
             also: Vec::new(),
             installations: Default::default(),
             homes: Vec::new(),

@@ -99,6 +99,7 @@ pub(super) fn text_pin(
         ended: None,
         kept_by: None,
         read_at: Vec::new(),
+        given_to: Vec::new(),
         also: Vec::new(),
         installations: Default::default(),
         homes: Vec::new(),

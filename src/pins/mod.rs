@@ -172,6 +172,8 @@ pub struct Pin {
     pub kept_by: Option<Line>,
     /// Where others name it, and so read it.
     pub read_at: Vec<Line>,
+    /// The versions of the charts that it is given to, of a value of which each of them is known.
+    pub given_to: Vec<Line>,
     /// What else reads it.
     pub also: Vec<Reader>,
     /// The installations that it serves, ordered by name; none where the repository does not tell.

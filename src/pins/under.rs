@@ -66,8 +66,10 @@ impl Given {
         other.0.into_iter().for_each(|(place, under)| self.note(place, under));
     }
 
-    /// Keeps values with a chart that stays, or of which the tree does not say when it moves.
+    /// Keeps values with a chart that stays, or of which the tree does not say when it moves, and tells each whose it is.
     pub fn hold(&self, pins: &mut [Pin]) {
+        let known: Vec<Vec<Line>> =
+            pins.iter().map(|pin| self.versions(pin, pins).unwrap_or_default()).collect();
         let versions = Versions::of(pins);
         let moving = pins.iter().enumerate().filter(|(_, pin)| pin.stays.is_none());
         let found: Vec<(usize, Comes)> =
@@ -79,6 +81,20 @@ impl Given {
                 Comes::Stays(reason, line) => (pin.stays, pin.kept_by) = (Some(reason), line),
             }
         }
+        for (pin, lines) in pins.iter_mut().zip(known) {
+            pin.given_to = lines;
+        }
+    }
+
+    /// Lists the versions of the charts that a value is given to; `None` where one of them is not known, or takes releases by
+    /// itself: a lock says then which one it is.
+    fn versions(&self, value: &Pin, pins: &[Pin]) -> Option<Vec<Line>> {
+        let all = self.0.get(&(value.path.clone(), value.site.span.start))?;
+        let fixed = |at: &Under| {
+            let chart = at.chart(pins).filter(|chart| chart.stays != Some(Reason::Range))?;
+            Some((chart.path.clone(), chart.site.line))
+        };
+        all.iter().map(fixed).collect()
     }
 
     fn comes(&self, value: &Pin, pins: &[Pin], versions: &Versions<'_>) -> Option<Comes> {
@@ -108,6 +124,17 @@ impl Given {
             charts?.first().map(|chart| (Reason::ChartStays, Some((chart.path.clone(), chart.site.line))))
         });
         why.map(|(reason, line)| Comes::Stays(reason, line))
+    }
+}
+
+// === impl Pin ===
+
+impl Pin {
+    /// Tells whether a value goes with a version of its chart: of several in one installation (a dependency under two aliases)
+    /// each has values of its own. Where it is not known which one has these, it may be any.
+    pub fn goes_with(&self, version: &Self) -> bool {
+        let is_there = |(path, line): &Line| *path == version.path && *line == version.site.line;
+        self.given_to.is_empty() || self.given_to.iter().any(is_there)
     }
 }
 

@@ -131,6 +131,7 @@ fn pins(inventory: &Inventory, target: &Target, hash: &mut Sha) {
             ended,
             kept_by,
             read_at,
+            given_to,
             also,
             installations,
             // They say which of the waves has it, and nothing else.
@@ -139,7 +140,7 @@ fn pins(inventory: &Inventory, target: &Target, hash: &mut Sha) {
         let Site { span: _, line, column, document, route } = site;
         (path, line, column, document, route, kind).hash(hash);
         (chart, mirror, value, form, read_as, frame, version, stage, stays).hash(hash);
-        (restarts, is_off, ended, kept_by, read_at, also).hash(hash);
+        (restarts, is_off, ended, kept_by, read_at, given_to, also).hash(hash);
         (installations, target.has(pin)).hash(hash);
     }
 }

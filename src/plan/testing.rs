@@ -81,6 +81,7 @@ impl Build {
             ended: None,
             kept_by: None,
             read_at: Vec::new(),
+            given_to: Vec::new(),
             also: Vec::new(),
             installations,
             homes,

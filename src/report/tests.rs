@@ -43,6 +43,7 @@ fn pin(file: &str, line: usize, kind: PinKind, value: &str) -> Pin {
         ended: None,
         kept_by: None,
         read_at: Vec::new(),
+        given_to: Vec::new(),
         also: Vec::new(),
         installations: Default::default(),
         homes: Vec::new(),

@@ -134,15 +134,16 @@ impl<'a> Installation<'a> {
 
     /// Returns the release at which all pins of a chart's version stay; one that arrives is enough, since which of several
     /// counts is not always known.
-    fn left(&self, chart: &str) -> Option<EdgeVersion> {
-        let left: Option<Vec<EdgeVersion>> = self.fixing(chart).map(|pin| self.behind(pin)).collect();
+    fn left(&self, versions: &[&Pin]) -> Option<EdgeVersion> {
+        let left: Option<Vec<EdgeVersion>> = versions.iter().map(|pin| self.behind(pin)).collect();
         left?.into_iter().min()
     }
 
     /// Finds a control plane that moves while its CRDs do not.
     fn plane(&self, input: &Verification<'_>) -> Option<(&'a Pin, String, Apart)> {
         self.pins.iter().find(|pin| self.moves(pin) && fixes(pin, is_control_plane))?;
-        let (at, first) = (self.left(CRDS)?, self.fixing(CRDS).next()?);
+        let crds: Vec<&'a Pin> = self.fixing(CRDS).collect();
+        let (at, first) = (self.left(&crds)?, *crds.first()?);
         let is_held = first.stays == Some(Reason::Held);
         // What the plan leaves behind itself is told by its reason.
         let is_own = first.stays.is_some() && input.target.has(first);
@@ -155,12 +156,14 @@ impl<'a> Installation<'a> {
         for pin in self.pins.iter().copied().filter(|pin| pin.stays.is_none()) {
             let readers = pin.readers().filter(|reader| reader.form == Form::Edge);
             for chart in readers.filter_map(|reader| reader.chart) {
-                let what = match self.left(&chart) {
+                let versions: Vec<&Pin> =
+                    self.fixing(&chart).filter(|version| pin.goes_with(version)).collect();
+                let what = match self.left(&versions) {
                     Some(at) => self.moves(pin).then_some(Apart::Images { at }),
                     None => {
                         // What the plan leaves behind itself is told by its reason.
                         let is_behind = self.behind(pin).is_some() && !input.target.has(pin);
-                        let ahead = is_behind && self.fixing(&chart).any(|other| self.moves(other));
+                        let ahead = is_behind && versions.iter().any(|version| self.moves(version));
                         ahead.then_some(Apart::Chart)
                     }
                 };
@@ -175,7 +178,7 @@ impl<'a> Installation<'a> {
 mod tests {
     use crate::{
         pins::Reason,
-        plan::testing::Build,
+        plan::testing::{Build, path},
         verify::{CheckId, testing::*},
     };
 
@@ -236,6 +239,21 @@ mod tests {
         };
         let says = |file| ranged(file).iter().any(|text| text.contains("it is in another target"));
         assert_eq!((says("own/values.yaml"), says("values.yaml")), (false, true));
+    }
+
+    #[test]
+    fn images_go_with_their_own_of_several_dependencies() {
+        const VIZ: &str = "linkerd-viz";
+        let of = |line: usize| {
+            told(|b| {
+                let b = b.chart("own/Chart.yaml", VIZ, "2026.8.1").serves(&["a"]).stays(Reason::Held);
+                let b = b.chart("own/Chart.yaml", VIZ, "2026.8.2").serves(&["a"]).with(|p| p.is_off = true);
+                let b = b.value("own/values.yaml", VIZ, "tap.image.tag", "edge-26.8.2").serves(&["a"]);
+                b.with(|pin| pin.given_to = vec![(path("own/Chart.yaml"), line)])
+            })
+        };
+        let blocks = |line| of(line).iter().any(|text| text.starts_with("Block: "));
+        assert_eq!((blocks(1), blocks(2)), (true, false));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{CheckId, Checked, Finding, Severity, Verification, count};
 use crate::{
     linkerd::EdgeVersion,
-    pins::{Form, PinKind, Reason},
+    pins::{Form, Pin, PinKind, Reason},
     plan::edge_of,
     render::Rendering,
 };
@@ -23,8 +23,8 @@ pub(super) const MEND: &str = "remove the value, or let it move with the chart";
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let to = input.plan.to;
-    let charts: BTreeSet<&str> =
-        input.moving().filter(|(pin, _)| pin.form == Form::Chart).flat_map(|(pin, _)| pin.charts()).collect();
+    let versions: Vec<&Pin> =
+        input.moving().map(|(pin, _)| pin).filter(|pin| pin.form == Form::Chart).collect();
     let values: Vec<_> = input
         .staying()
         .filter(|(pin, _)| matches!(pin.kind, PinKind::HelmValues | PinKind::ArgoHelmParameter))
@@ -33,7 +33,12 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let stale = values.iter().filter(|(pin, _)| edge_of(pin).is_some_and(|at| at < to));
     let mut findings: Vec<Finding> = stale
         .filter_map(|(pin, _)| {
-            let chart = pin.charts().find(|chart| charts.contains(chart))?;
+            // What a chart reads as its own version chooses no image.
+            let images = pin.readers().filter(|reader| reader.form == Form::Edge);
+            let mut charts = images.filter_map(|reader| reader.chart);
+            let chart = charts.find(|chart| {
+                versions.iter().any(|version| version.is_of(chart) && pin.goes_with(version))
+            })?;
             let value = &pin.value;
             let reason = format!("`{value}` keeps images at that release under {chart} {}", to.chart());
             Some(Finding::new(ID, weight(input, edge_of(pin)?), reason).at_pin(pin).hint(MEND))
@@ -108,7 +113,10 @@ fn keys_with<'v>(value: &'v Value, release: &str, path: &mut Vec<&'v str>, found
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verify::{Severity::*, testing::*};
+    use crate::{
+        plan::testing::path,
+        verify::{Severity::*, testing::*},
+    };
 
     fn value(chart: &'static str, at: &'static str, reason: Option<Reason>) -> Vec<Finding> {
         Case::default()
@@ -137,6 +145,20 @@ mod tests {
     }
 
     #[test]
+    fn a_value_that_stays_with_its_own_dependency_keeps_nothing_old_under_another() {
+        let of = |line: usize| {
+            let case = Case::default().pins(|b| {
+                let b = b.chart("Chart.yaml", "linkerd-viz", "2026.8.1").stays(Reason::Held);
+                let b = b.chart("Chart.yaml", "linkerd-viz", "2026.8.2");
+                let b = b.value("values.yaml", "linkerd-viz", "linkerdVersion", "edge-26.8.1");
+                b.stays(Reason::Held).with(|pin| pin.given_to = vec![(path("Chart.yaml"), line)])
+            });
+            severities(&case.check(ID))
+        };
+        assert_eq!((of(1), of(2)), (vec![], vec![Info]));
+    }
+
+    #[test]
     fn a_rendering_proves_which_images_stay() {
         let deployment = |proxy: &str| {
             format!(
@@ -162,5 +184,7 @@ mod tests {
         assert_eq!(value("linkerd-control-plane", "edge-26.8.2", None), []);
         assert_eq!(value("linkerd-control-plane", "edge-25.8.2", Some(Reason::NoEffect)), []);
         assert_eq!(value("linkerd-viz", "edge-26.8.2", Some(Reason::Held)), [], "its chart stays too");
+        let version = value("linkerd-control-plane", "2026.8.2", Some(Reason::Held));
+        assert_eq!(version, [], "it is the version of another one's chart, and no image's");
     }
 }

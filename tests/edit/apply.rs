@@ -69,6 +69,7 @@ fn pin(tree: &Files, file: &str, value: &str, nth: usize) -> Pin {
         ended: None,
         kept_by: None,
         read_at: Vec::new(),
+        given_to: Vec::new(),
         also: Vec::new(),
         installations: Default::default(),
         homes: Vec::new(),
