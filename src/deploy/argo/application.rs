@@ -176,7 +176,13 @@ impl Source<'_> {
             Some("kustomize") => kustomize::take(self, folder, deployed),
             Some("directory") => directory::take(self, folder, deployed),
             Some(_) => deployed.charts.extend(helm::release(self, Chart::Folder(folder))),
-            None if build::file(self.files, folder).is_some() => kustomize::take(self, folder, deployed),
+            None if build::file(self.files, folder).is_some() => {
+                // Argo CD itself takes one of them; a plugin may lay the kustomization over what comes of the chart.
+                if self.value.get("plugin").is_some() && has("Chart.yaml") {
+                    deployed.charts.extend(helm::release(self, Chart::Folder(folder)));
+                }
+                kustomize::take(self, folder, deployed);
+            }
             None if has("Chart.yaml") => deployed.charts.extend(helm::release(self, Chart::Folder(folder))),
             None => directory::take(self, folder, deployed),
         }

@@ -3,9 +3,9 @@
 //!
 //! In: entries and objects. Out: claims.
 
-use super::{claims::Claims, foreign::By};
+use super::{charts::is_foreign, claims::Claims, foreign::By};
 use crate::{
-    deploy::{ChartRelease, Object, Scalar, Value},
+    deploy::{ChartRelease, Object, Scalar, Value, umbrella},
     linkerd,
     pins::{
         PinKind, Reason,
@@ -58,8 +58,8 @@ pub(super) struct Over {
     under: Vec<Under>,
 }
 
-/// Finds the charts of Linkerd's whose pods something may be meant for: those that have any, in the namespace that an object
-/// names; beside other charts, an object of that name.
+/// Finds the charts of Linkerd's whose pods something may be meant for, those that a chart of the tree depends on among them:
+/// those that have any, in the namespace that an object names; beside other charts, an object of that name.
 pub(super) fn over<'o>(
     context: &Context<'_>,
     charts: &[ChartRelease],
@@ -78,8 +78,11 @@ pub(super) fn over<'o>(
         let own = own.and_then(Scalar::known);
         own.zip(namespace.as_ref()).is_none_or(|(own, namespace)| own == *namespace)
     };
+    let inner = charts.iter().filter_map(|chart| umbrella::dependencies(chart, context.files, &is_foreign));
+    let inner: Vec<ChartRelease> = inner.flatten().collect();
+    let charts: Vec<&ChartRelease> = charts.iter().chain(&inner).collect();
     let all: Vec<(&ChartRelease, Over)> =
-        charts.iter().filter_map(|release| Some((release, ours(release)?))).collect();
+        charts.iter().copied().filter_map(|release| Some((release, ours(release)?))).collect();
     if all.len() < charts.len() && !object.is_none_or(is_named) {
         return Vec::new();
     }
