@@ -239,6 +239,20 @@ fn what_a_plugin_is_told_may_come_out_of_it_and_its_values_go_past_it() {
 }
 
 #[test]
+fn what_a_plugin_of_an_application_is_told_would_be_brought_back() {
+    let app = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: cp, namespace: argocd}\nspec:\n  \
+               project: default\n  destination: {name: a, namespace: linkerd}\n  source:\n    repoURL: https://g.test/x\n    \
+               path: mesh\n    plugin:\n      name: vault\n      env:\n      - name: HELM_ARGS\n        \
+               value: --set linkerd-control-plane.linkerdVersion=edge-26.8.2\n";
+    let chart = "apiVersion: v2\nname: mesh\nversion: 1.0.0\ndependencies:\n- name: linkerd-control-plane\n  \
+                 version: 2026.8.2\n  repository: https://helm.linkerd.io/edge\n";
+    let found = scanned(&[("app.yaml", app), ("mesh/Chart.yaml", chart)]);
+    assert_eq!(told(&found), ["app.yaml:14 edge-26.8.2 NotFollowed", "mesh/Chart.yaml:6 2026.8.2 moves"]);
+    let lines = found.facts.generators.iter().map(|g| format!("{}:{} {}", g.path, g.line, g.version));
+    assert_eq!(lines.collect::<Vec<_>>(), ["app.yaml:14 edge-26.8.2"]);
+}
+
+#[test]
 fn an_input_of_a_resource_set_that_is_not_followed_is_told() {
     let set = |version: &str| {
         format!(

@@ -32,6 +32,8 @@ pub struct Build {
     pub images_of_known: Vec<Value>,
     /// What nothing is made of, since the template that it is for is refused: elements of a generator, inputs.
     pub unmade: Vec<Value>,
+    /// What plugins are told, who make of it what is not followed.
+    pub told: Vec<Value>,
     /// What others are laid over, or that is laid over nothing: elements of a generator.
     pub overridden: Vec<Value>,
     /// What was not followed, and what the deployer would fail at.

@@ -418,16 +418,6 @@ impl<R: Default + Send> Builder<'_, R> {
         }
     }
 
-    /// Hands over what an object has nothing made of.
-    fn unmade(&self, object: &Object, build: &Build, facts: &mut R) {
-        if !build.unmade.is_empty() {
-            (self.take)(facts, Fact::Unmade(object, &build.unmade));
-        }
-        if !build.overridden.is_empty() {
-            (self.take)(facts, Fact::Overridden(object, &build.overridden));
-        }
-    }
-
     fn is_wanted(&self, folder: &str) -> bool {
         let folder = RepoPath::resolve_folder("", folder.trim_start_matches('/'));
         folder.is_some_and(|folder| (self.entries.wanted)(&folder))

@@ -398,7 +398,7 @@ pub struct Deployment {
     pub sync_wave: Option<i64>,
 }
 
-/// A script that names an old release (Makefile, shell).
+/// A script that names an old release (Makefile, shell), or what a plugin of Argo CD is told.
 #[derive(Clone, Debug, Hash)]
 pub struct Generator {
     /// The file.

@@ -16,7 +16,8 @@ use crate::{
 };
 
 use super::{
-    Applier, Facts, Generator, Inventory, Pin, PinKind, Reason, ScanOptions, SkipReason, Skipped, chart,
+    Applier, Facts, Form, Generator, Inventory, Pin, PinKind, Reason, ScanOptions, SkipReason, Skipped,
+    chart,
     context::{Context, Holds},
     corpus::{Corpus, File, Unread},
     deployed::{self, Claims},
@@ -142,6 +143,7 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     corpus.forget();
     deployed::roots(&context, &named, &written, &mut claims);
     let mut charted = std::mem::take(&mut claims.charts);
+    let told = std::mem::take(&mut claims.told);
     inventory.charted = std::mem::take(&mut charted.outcomes).into();
     // In the files of these the rest is read.
     let partly = [claims.not_followed(), charted.over()].concat();
@@ -171,7 +173,7 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     inventory.facts.rendered.sort();
     let (mut pins, deployments, given) = found.into_pins();
     inventory.facts.deployments = deployments;
-    inventory.facts.generators = generators(&context, &scripts, &pins);
+    inventory.facts.generators = generators(&context, (&scripts, &told), &pins);
     for pin in pins.iter_mut().filter(|pin| is_put_by(&pin.path)) {
         if context.layout.appliers(&pin.path).is_empty() {
             pin.stays.get_or_insert(Reason::NotDeployed);
@@ -214,8 +216,12 @@ fn appliers(context: &Context<'_>, pins: &[Pin], facts: &Facts) -> BTreeMap<Repo
     all.filter(|(_, found)| !found.is_empty()).collect()
 }
 
-/// Finds what scripts would bring back. Of what a pin is, the pin tells.
-fn generators(context: &Context<'_>, scripts: &[RepoPath], pins: &[Pin]) -> Vec<Generator> {
+/// Finds what scripts would bring back, and plugins that are told of it. Of what a pin is, the pin tells.
+fn generators(
+    context: &Context<'_>,
+    (scripts, told): (&[RepoPath], &BTreeSet<(RepoPath, usize)>),
+    pins: &[Pin],
+) -> Vec<Generator> {
     let of_script = |path: &RepoPath| {
         let source = context.files.file(path.as_str()).ok()?;
         let first = pins.partition_point(|pin| pin.path < *path);
@@ -224,7 +230,14 @@ fn generators(context: &Context<'_>, scripts: &[RepoPath], pins: &[Pin]) -> Vec<
         let file = TextFile { path, blob: source.blob, text: &source.text, sealed: false };
         Some(other::generators(&file, &known))
     };
-    scripts.iter().filter_map(of_script).flatten().collect()
+    let is_told =
+        |pin: &&Pin| pin.kind == PinKind::Other && told.contains(&(pin.path.clone(), pin.site.span.start));
+    let of_plugin = |pin: &Pin| {
+        let (path, line, form) = (pin.path.clone(), pin.site.line, pin.form);
+        Some(Generator { path, line, version: pin.version.filter(|_| form != Form::Opaque)?, form })
+    };
+    let of_plugins = pins.iter().filter(is_told).filter_map(of_plugin);
+    scripts.iter().filter_map(of_script).flatten().chain(of_plugins).collect()
 }
 
 /// What has such a name cannot be read, so that nobody can tell whether it mentions Linkerd: it is named all the same.

@@ -1,7 +1,7 @@
 //! Step 8, verify: scripts that would bring an old release back.
 //!
-//! In: lines of Makefiles and scripts that name a release. Out: a `warn` for each that names an older one than the
-//! plan's, since a later run of it would undo this change; an `info` where it was behind before.
+//! In: lines of Makefiles and scripts, and of what plugins are told, that name a release. Out: a `warn` for each that names
+//! an older one than the plan's, since a later run of it would undo this change; an `info` where it was behind before.
 
 use super::{CheckId, Checked, Finding, Severity, Verification, count};
 use crate::{
@@ -35,7 +35,8 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
             Finding::new(ID, severity, reason).at(&g.path, g.line).hint(hint)
         })
         .collect();
-    Checked { looked_at: count(all.len(), "line of a script or Makefile"), findings }
+    let looked_at = format!("{} of scripts, Makefiles and plugins", count(all.len(), "line"));
+    Checked { looked_at, findings }
 }
 
 #[cfg(test)]

@@ -107,7 +107,7 @@ impl Source<'_> {
         let text = |key: &str| self.value.text(&[key]).filter(|t| !t.is_empty());
         if let Some(plugin) = self.value.get("plugin") {
             self.note(&mut deployed.notes, About::Unfollowed("plugin"));
-            deployed.unmade.push(plugin.clone());
+            deployed.told.push(plugin.clone());
         }
         let is_registry = text("repoURL").is_some_and(|url| url.starts_with("oci://"));
         let has_folder = text("path").is_some_and(|p| p != ".");

@@ -55,6 +55,8 @@ pub enum Fact<'f> {
     Rendered(&'f ChartRelease, &'f Rendered),
     /// What an object has nothing made of, since the template that it is for is refused.
     Unmade(&'f Object, &'f [Value]),
+    /// What an object tells a plugin, which makes of it what is not followed.
+    Told(&'f Object, &'f [Value]),
     /// What an object is told and makes nothing of, since others are laid over it.
     Overridden(&'f Object, &'f [Value]),
     /// What was not followed.

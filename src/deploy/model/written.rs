@@ -136,6 +136,19 @@ impl<R: Default + Send> Builder<'_, R> {
         }
     }
 
+    /// Hands over what an object has nothing made of, or nothing that is followed.
+    pub(super) fn unmade(&self, object: &Object, build: &Build, facts: &mut R) {
+        if !build.unmade.is_empty() {
+            (self.take)(facts, Fact::Unmade(object, &build.unmade));
+        }
+        if !build.told.is_empty() {
+            (self.take)(facts, Fact::Told(object, &build.told));
+        }
+        if !build.overridden.is_empty() {
+            (self.take)(facts, Fact::Overridden(object, &build.overridden));
+        }
+    }
+
     /// Hands over what is said of objects that are not known here, of some charts among others.
     pub(super) fn said(
         &self,

@@ -47,6 +47,8 @@ pub(in crate::pins) struct Claims {
     not_followed: BTreeSet<String>,
     /// The files whose templates are refused, for releases.
     unmade: BTreeSet<RepoPath>,
+    /// Where releases stand that plugins are told.
+    pub told: BTreeSet<At>,
     /// Files of values that charts which are not Linkerd's read.
     others_values: BTreeSet<RepoPath>,
     /// Labels that ask for restarts in templates that have the annotation, by file and last byte.
@@ -105,6 +107,14 @@ impl Claims {
     pub fn take_not_followed(&mut self, scalar: &Scalar) {
         let spec = Spec::platform(PinKind::Other, Expects::Either);
         self.claims.extend(scalar.origins().chain(scalar.handed()).flat_map(|at| not_followed(at, &spec)));
+    }
+
+    /// Takes the releases of a text that a plugin is told, which brings them back each time that it runs.
+    pub fn take_told(&mut self, scalar: &Scalar) {
+        let before = self.claims.len();
+        self.take_not_followed(scalar);
+        let places = self.claims.iter().skip(before).map(|claim| (claim.path.clone(), claim.span.start));
+        self.told.extend(places);
     }
 
     /// Takes what came of a chart of the tree.
@@ -278,6 +288,7 @@ impl Claims {
         self.foreign.append(other.foreign);
         self.not_followed.extend(other.not_followed);
         self.unmade.extend(other.unmade);
+        self.told.extend(other.told);
         self.others_values.extend(other.others_values);
         self.annotated.extend(other.annotated);
         self.aliases.extend(other.aliases);

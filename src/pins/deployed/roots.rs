@@ -118,6 +118,7 @@ pub(in crate::pins) fn roots(
             claims.take_rendered(release, rendered);
         }
         Fact::Unmade(object, values) => take_unmade(object, values, claims),
+        Fact::Told(object, values) => take_told(object, values, claims),
         Fact::Overridden(object, values) => take_overridden(object, values, claims),
         Fact::Notes(notes) => claims.beyond.take(notes),
     });
@@ -131,7 +132,7 @@ pub(in crate::pins) fn roots(
 
 /// Takes the releases of what others are laid over, where it is Linkerd's.
 fn take_overridden(object: &Object, values: &[Value], claims: &mut Claims) {
-    if speaks(&object.value) || values.iter().any(speaks) {
+    if is_ours(object, values) {
         let mut found = Claims::default();
         let spec = Spec::platform(PinKind::ArgoGenerator, Expects::Either);
         for text in values.iter().flat_map(Value::scalars) {
@@ -148,14 +149,25 @@ fn is_release(text: &str) -> bool {
     matches!(&*tokens(text), [token] if token.span.len() == text.len())
 }
 
+fn is_ours(object: &Object, values: &[Value]) -> bool {
+    speaks(&object.value) || values.iter().any(speaks)
+}
+
 fn speaks(value: &Value) -> bool {
     has(value, DEPTH, &|key, text| key.contains("inkerd") || text.contains("inkerd"))
 }
 
 /// Takes the releases of what nothing is made of, where it is Linkerd's.
 fn take_unmade(object: &Object, values: &[Value], claims: &mut Claims) {
-    if speaks(&object.value) || values.iter().any(speaks) {
+    if is_ours(object, values) {
         values.iter().flat_map(Value::scalars).for_each(|scalar| claims.take_unmade(&object.file, scalar));
+    }
+}
+
+/// Takes the releases that a plugin is told, where it is Linkerd's.
+fn take_told(object: &Object, values: &[Value], claims: &mut Claims) {
+    if is_ours(object, values) {
+        values.iter().flat_map(Value::scalars).for_each(|scalar| claims.take_told(scalar));
     }
 }
 

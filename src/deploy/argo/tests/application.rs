@@ -219,7 +219,7 @@ fn what_a_plugin_is_told_is_handed_on() {
          parameters: [{name: p, map: {v: edge-26.8.2}}]\n",
         &[],
     );
-    let texts = found.unmade.iter().flat_map(Value::scalars).map(|s| s.text().into_owned());
+    let texts = found.told.iter().flat_map(Value::scalars).map(|s| s.text().into_owned());
     let told: std::collections::BTreeSet<String> = texts.collect();
     assert_eq!(told.into_iter().collect::<Vec<_>>(), ["2026.8.2", "V", "edge-26.8.2", "p"]);
 }
