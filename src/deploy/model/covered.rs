@@ -47,13 +47,7 @@ impl<R: Default + Send> Builder<'_, R> {
         let asks = |kept: &Kept| kept.releases.iter().filter(|o| reads_cluster(o)).cloned().collect();
         let asking: Vec<Kept> =
             built.iter().map(|kept| Kept { releases: asks(kept), ..Kept::default() }).collect();
-        let mut found = Vec::new();
-        for Gathered { shadowed, kept, .. } in filled {
-            found.push(shadowed.facts);
-            let mut said = Said::default();
-            kept.iter().for_each(|kept| self.hand_over(kept, &cluster, false, &mut said));
-            found.push(said.facts);
-        }
+        let mut found = self.come_to(filled, &cluster);
         let mut said = Said::default();
         asking.iter().for_each(|kept| self.hand_over(kept, &cluster, false, &mut said));
         found.push(said.facts);
@@ -71,7 +65,19 @@ impl<R: Default + Send> Builder<'_, R> {
                 gathered.end(Standing::Shadowed, before);
             }
         });
-        gathered.into_iter().map(|gathered| gathered.shadowed.facts).collect()
+        self.come_to(gathered, all)
+    }
+
+    /// Returns what builds give, and what is kept of them.
+    fn come_to(&self, gathered: Vec<Gathered<R>>, cluster: &Cluster<'_>) -> Vec<R> {
+        let mut found = Vec::new();
+        for Gathered { shadowed, kept, .. } in gathered {
+            found.push(shadowed.facts);
+            let mut said = Said::default();
+            kept.iter().for_each(|kept| self.hand_over(kept, cluster, false, &mut said));
+            found.push(said.facts);
+        }
+        found
     }
 }
 
