@@ -174,11 +174,7 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     let (mut pins, deployments, given) = found.into_pins();
     inventory.facts.deployments = deployments;
     inventory.facts.generators = generators(&context, (&scripts, &told), &pins);
-    for pin in pins.iter_mut().filter(|pin| is_put_by(&pin.path)) {
-        if context.layout.appliers(&pin.path).is_empty() {
-            pin.stays.get_or_insert(Reason::NotDeployed);
-        }
-    }
+    leave_put_by(&context, &mut pins);
     if options.installations {
         beyond.take(&installed::name(&context, applied, &charted.made, &mut pins, &mut inventory.facts));
     }
@@ -192,6 +188,15 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     inventory.facts = Facts { appliers, rivals, ..inventory.facts };
     inventory.skipped.sort_by(|a, b| (&a.path, a.reason).cmp(&(&b.path, b.reason)));
     corpus.failure().map_or(Ok(inventory), Err)
+}
+
+/// Leaves what is put by, and nobody here deploys.
+fn leave_put_by(context: &Context<'_>, pins: &mut [Pin]) {
+    for pin in pins.iter_mut().filter(|pin| is_put_by(&pin.path)) {
+        if context.layout.appliers(&pin.path).is_empty() {
+            pin.stays.get_or_insert(Reason::NotDeployed);
+        }
+    }
 }
 
 /// Lists the files that name Linkerd or a release.

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     deploy::{
         Object, Scalar, Value, flux,
-        model::{Entries, Fact, Written, model},
+        model::{Entries, Fact, Modelled, Written, model},
         tree_chart::Charts,
     },
     linkerd::{self, RECONCILE},
@@ -122,6 +122,11 @@ pub(in crate::pins) fn roots(
         Fact::Overridden(object, values) => take_overridden(object, values, claims),
         Fact::Notes(notes) => claims.beyond.take(notes),
     });
+    take_found(found, claims);
+}
+
+/// Takes what the model has given, each for what became of it.
+fn take_found(found: Modelled<Claims>, claims: &mut Claims) {
     found.deployed.into_iter().for_each(|found| claims.append(found));
     found.written.into_iter().for_each(|found| claims.append_written(found));
     found.off.into_iter().for_each(|found| claims.append_off(found));
