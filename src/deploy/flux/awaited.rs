@@ -10,6 +10,7 @@ use super::{OPERATOR, RELEASES};
 use crate::deploy::{
     cluster::{Cluster, Reference},
     object::Object,
+    typed::is_true,
     value::{Scalar, Value},
 };
 
@@ -24,7 +25,7 @@ pub(super) fn awaited(set: &Object, cluster: &Cluster<'_>) -> Vec<String> {
     while let Some(set) = open.pop() {
         let depends_on = set.value.get("spec").map_or(&[][..], |spec| spec.list_at("dependsOn"));
         // What is there need not be ready, and what another expression calls ready may be anything.
-        let is_ready = |on: &&Value| is_true(on, "ready") && on.get("readyExpr").is_none();
+        let is_ready = |on: &&Value| is_true(on, &["ready"]) && on.get("readyExpr").is_none();
         for on in depends_on.iter().filter(is_ready) {
             let (kind, name, namespace) = (on.text(&["kind"]), on.text(&["name"]), on.text(&["namespace"]));
             let Some(name) = name else { continue };
@@ -61,7 +62,7 @@ pub(super) fn release(object: &Value) -> Option<String> {
 /// of its last step too.
 fn checked(set: &Object) -> Vec<String> {
     let Some(spec) = set.value.get("spec") else { return Vec::new() };
-    let parts: Vec<&Value> = match (is_true(spec, "wait"), spec.list_at("steps")) {
+    let parts: Vec<&Value> = match (is_true(spec, &["wait"]), spec.list_at("steps")) {
         (true, []) => vec![spec],
         (false, []) => Vec::new(),
         (true, all) => all.iter().collect(),
@@ -72,10 +73,6 @@ fn checked(set: &Object) -> Vec<String> {
 
 fn called(name: &str, namespace: Option<&str>) -> String {
     namespace.map_or_else(|| name.to_owned(), |namespace| format!("{namespace}/{name}"))
-}
-
-fn is_true(value: &Value, key: &str) -> bool {
-    value.text(&[key]).as_deref() == Some("true")
 }
 
 #[cfg(test)]
@@ -132,6 +129,7 @@ mod tests {
             |one: &str, more: &str| waits(&[set("one", one), set("two", &on("ResourceSet", "one", more))]);
         let (ready, waiting) = (", ready: true", format!("wait: true, {}", resources("crds")));
         assert_eq!(behind(&waiting, ready), ["a/crds"]);
+        assert_eq!(behind(&waiting.replace("true", "yes"), ", ready: on"), ["a/crds"]);
         assert_eq!(behind(&waiting, ""), [""; 0], "it need only be there");
         assert_eq!(behind(&waiting, ", ready: true, readyExpr: 'true'"), [""; 0]);
         assert_eq!(behind(&resources("crds"), ready), [""; 0], "it is ready once they are applied");
