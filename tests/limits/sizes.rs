@@ -7,7 +7,7 @@ use uplinker::{
         body::{self, Frame},
         content::*,
     },
-    pins::Reason,
+    pins::{Reason, Stage},
     verify::{CheckId, Stretch},
 };
 
@@ -52,7 +52,7 @@ fn content(size: &Size) -> Content {
     let mut content = page::filled_with(&size.text);
     let [rows, places, findings, stays, charts, objects, fields, releases, items, notices, order, workloads] =
         size.counts;
-    content.stage = if size.data_plane { "data-plane" } else { "platform" }.into();
+    content.stage = if size.data_plane { Stage::DataPlane } else { Stage::Platform };
     content.rows = repeated(&content.rows, rows);
     content.rows.iter_mut().for_each(|r| r.places = repeated(&r.places, places));
     for list in [&mut content.blocks, &mut content.warnings, &mut content.infos] {
@@ -106,7 +106,7 @@ fn composed(text: &str) -> String {
     let frame = Frame {
         dialect: &Dialect::COMMON,
         target: &target,
-        stage: "data-plane",
+        stage: Stage::DataPlane,
         release: page::release(),
         undoes: None,
         person: false,
