@@ -115,22 +115,30 @@ fn the_lock_of_a_helmfile_that_is_not_here_is_told() {
 
 #[test]
 fn a_value_stays_where_its_chart_no_longer_reads_it_and_goes_with_it_before() {
-    let release = |hold: &str| {
+    let release = |channel: &str, version: &str, tag: &str| {
         format!(
             "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata: {{name: edge, namespace: linkerd}}\nspec: \
-             {{url: 'https://helm.linkerd.io/edge'}}\n---\napiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: \
+             {{url: 'https://helm.linkerd.io/{channel}'}}\n---\napiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: \
              {{name: cp, namespace: linkerd}}\nspec:\n  chart:\n    spec:\n      chart: linkerd-control-plane\n      version: \
-             2025.2.3{hold}\n      sourceRef: {{kind: HelmRepository, name: edge}}\n  values:\n    policyController: {{image: \
-             {{version: edge-25.2.3}}}}\n"
+             {version}\n      sourceRef: {{kind: HelmRepository, name: edge}}\n  values:\n    policyController: {{image: \
+             {{version: {tag}}}}}\n"
         )
     };
-    let fates = |hold: &str| {
-        let found = scan(&MemoryTree::new([("cp.yaml", release(hold))]), &ScanOptions::default()).unwrap();
-        let value = found.pins.iter().find(|pin| pin.value == "edge-25.2.3").unwrap();
+    let fates_of = |release: String, tag: &str| {
+        let found = scan(&MemoryTree::new([("cp.yaml", release)]), &ScanOptions::default()).unwrap();
+        let value = found.pins.iter().find(|pin| pin.value == tag).unwrap();
         ["edge-25.7.6", "edge-25.8.3"].map(|to| value.stays_at(to.parse().unwrap()))
     };
+    let fates = |behind: &str| {
+        let tag = "edge-25.2.3";
+        fates_of(release("edge", &format!("2025.2.3{behind}"), tag), tag)
+    };
     assert_eq!(fates(""), [None, Some(Reason::NoEffect)]);
-    assert_eq!(fates(" # uplinker: hold"), [Some(Reason::Held), Some(Reason::NoEffect)]);
+    assert_eq!(fates(" # uplinker: hold"), [Some(Reason::Held); 2], "its chart stays, and reads it");
+    let dead = release("edge", "2026.8.2 # uplinker: hold", "edge-25.2.3");
+    assert_eq!(fates_of(dead, "edge-25.2.3")[1], Some(Reason::NoEffect));
+    let stable = release("stable", "1.16.11", "stable-2.14.10");
+    assert_eq!(fates_of(stable, "stable-2.14.10"), [Some(Reason::Channel); 2]);
 }
 
 #[test]
