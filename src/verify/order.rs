@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::{CheckId, Checked, Finding, Severity, Verification, count};
 use crate::{
     linkerd::{CONTROL_PLANE, CRDS},
-    pins::{Deployment, Stage, is_kustomization},
+    pins::{Deployment, Inventory, Stage, is_kustomization},
     render::Rendering,
 };
 
@@ -34,9 +34,30 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let facts = &input.inventory.facts;
     let is_apart =
         |one: &Deployment, other: &Deployment| facts.applied_by(&one.path) != facts.applied_by(&other.path);
-    let findings = control_planes.iter().filter_map(|d| finding(d, &others, &is_apart)).map(weight).collect();
+    let serves: HashMap<*const Deployment, BTreeSet<&str>> = all
+        .iter()
+        .filter(|d| matches!(&*d.chart, CRDS | CONTROL_PLANE))
+        .map(|d| (std::ptr::from_ref(*d), served(input.inventory, d)))
+        .collect();
+    let meet = |one: &Deployment, other: &Deployment| {
+        let of = |d| serves.get(&std::ptr::from_ref::<Deployment>(d)).filter(|names| !names.is_empty());
+        of(one).zip(of(other)).is_none_or(|(one, other)| !one.is_disjoint(other))
+    };
+    let between = Between { is_apart: &is_apart, meet: &meet };
+    let findings = control_planes.iter().filter_map(|d| finding(d, &others, &between)).map(weight).collect();
     let looked_at = format!("dependsOn and sync waves of {}", count(control_planes.len(), "control plane"));
     Checked { looked_at, findings }
+}
+
+/// Lists the installations that a deployment is known to serve, as the pins of its version tell.
+fn served<'i>(inventory: &'i Inventory, of: &Deployment) -> BTreeSet<&'i str> {
+    let paths = of.version.iter().map(|(path, ..)| path).chain(of.version.is_empty().then_some(&of.path));
+    let pins = paths.flat_map(move |path| {
+        let first = inventory.pins.partition_point(|pin| pin.path < *path);
+        inventory.pins.iter().skip(first).take_while(move |pin| pin.path == *path)
+    });
+    let own = pins.filter(|pin| pin.is_of(&of.chart) && of.has_version_of(pin));
+    own.flat_map(|pin| pin.installations.iter()).map(|name| &**name).collect()
 }
 
 /// Tells whether the definitions themselves change, as far as they were rendered.
@@ -49,6 +70,14 @@ fn crds_change(input: &Verification<'_>) -> bool {
             || diff.beyond_version(&rendering.from, &rendering.to).next().is_some()
     };
     crds.peek().is_none() || crds.any(differs)
+}
+
+/// What is known of two deployments.
+struct Between<'f> {
+    /// Whether different objects apply them.
+    is_apart: &'f dyn Fn(&Deployment, &Deployment) -> bool,
+    /// Whether they may be in one cluster.
+    meet: &'f dyn Fn(&Deployment, &Deployment) -> bool,
 }
 
 /// The deployments that a control plane may wait for.
@@ -93,15 +122,15 @@ fn bare(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-/// Says that a control plane does not wait for its CRDs; `is_apart` says of two whether different objects apply them.
-fn finding<'d>(
-    control_plane: &'d Deployment,
-    others: &Others<'d>,
-    is_apart: &dyn Fn(&Deployment, &Deployment) -> bool,
-) -> Option<Finding> {
-    let (candidates, severity) = match others.crds_by_folder.get(control_plane.path.folder()) {
+/// Says that a control plane does not wait for its CRDs.
+fn finding<'d>(control_plane: &'d Deployment, others: &Others<'d>, between: &Between<'_>) -> Option<Finding> {
+    let meeting = |all: &[&'d Deployment]| -> Vec<&'d Deployment> {
+        all.iter().copied().filter(|d| (between.meet)(control_plane, d)).collect()
+    };
+    let near = others.crds_by_folder.get(control_plane.path.folder()).map(|near| meeting(near));
+    let (candidates, severity) = match near.filter(|near| !near.is_empty()) {
         Some(near) => (near, Severity::Warn),
-        None => (&others.crds, Severity::Info),
+        None => (meeting(&others.crds), Severity::Info),
     };
     // One application with both charts is applied by kind, CRDs first; so is what one kustomization has.
     let is_one = |d: &Deployment| d.name == control_plane.name || is_kustomization(d.path.name());
@@ -112,8 +141,10 @@ fn finding<'d>(
     let place = |finding: Finding| finding.at(&control_plane.path, control_plane.line);
     if let Some(depends_on) = &control_plane.depends_on {
         let waited_for = others.reachable(control_plane, depends_on);
-        let waits = candidates.iter().any(|d| waited_for.contains(d.name.as_str()));
-        let name = candidates.first().map_or(CRDS, |d| d.name.as_str());
+        // What another deployer brings has no name here.
+        let named: Vec<&Deployment> = candidates.iter().copied().filter(|d| d.depends_on.is_some()).collect();
+        let name = named.first()?.name.as_str();
+        let waits = named.iter().any(|d| waited_for.contains(d.name.as_str()));
         // Elsewhere, what deploys both may put one before the other.
         let itself = if severity == Severity::Info { "itself " } else { "" };
         let reason =
@@ -123,7 +154,7 @@ fn finding<'d>(
     }
     let wave = control_plane.sync_wave?;
     // A wave counts among what one application applies.
-    let beside = candidates.iter().filter(|d| !is_apart(control_plane, d));
+    let beside = candidates.iter().filter(|d| !(between.is_apart)(control_plane, d));
     let first = beside.filter_map(|d| d.sync_wave).min()?;
     let reason = format!(
         "this control plane is in sync wave {wave} and its CRDs in wave {first}: they may come after it"
@@ -224,6 +255,23 @@ mod tests {
     fn an_order_that_a_parent_may_set_is_only_mentioned() {
         let apart = vec![flux("a/crds.yaml", CRDS, &[]), flux("b/cp.yaml", CONTROL_PLANE, &[])];
         assert_eq!(severities(&found(apart)), [Info]);
+    }
+
+    #[test]
+    fn nothing_waits_for_what_is_in_another_cluster_or_is_of_another_deployer() {
+        let found = |of: &'static [&'static str], crds: Deployment| {
+            let pins = |b: Build| {
+                let b = b.chart("a/crds.yaml", CRDS, "2026.8.2").serves(of);
+                let b = b.chart("b/cp.yaml", CONTROL_PLANE, "2026.8.2").serves(&["b"]);
+                b.facts(|facts| facts.deployments = vec![crds, flux("b/cp.yaml", CONTROL_PLANE, &[])])
+            };
+            severities(&Case::default().pins(pins).check(ID))
+        };
+        let crds = || flux("a/crds.yaml", CRDS, &[]);
+        assert_eq!(found(&["a", "b"], crds()), [Info]);
+        assert_eq!(found(&[], crds()), [Info], "nobody knows where");
+        assert_eq!(found(&["a"], crds()), []);
+        assert_eq!(found(&[], argo("a/crds.yaml", CRDS, 0)), [], "a HelmRelease cannot name an Application");
     }
 
     #[test]
