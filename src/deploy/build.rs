@@ -26,6 +26,8 @@ pub struct Build {
     pub shadowed: Vec<Object>,
     /// Objects as they would be with what generators are merged over.
     pub covered: Vec<Object>,
+    /// Objects as they would be without a patch that lays another version over theirs, and those after it.
+    pub unpatched: Vec<Object>,
     /// The entries of `images`, where there are objects that are not known here.
     pub images: Vec<Value>,
     /// Those beside which all objects are known: no chart gets them.

@@ -156,7 +156,7 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
     }
     found.covered = builder.covered(queue.filled(), (&raw, &built), &from_builds);
     let all = in_cluster(&raw, &built, &from_builds);
-    found.covered.extend(builder.merged_over(&covered, &all));
+    found.covered.extend(builder.merged_over(covered, &all));
     parts.extend(builder.hand_over_all(&built, &all, &mut found));
     let read = |read: &mut AsWritten<R>, file: &Written| {
         builder.as_written(file, &all, from_builds.contains(&file.path), &seen, read);
@@ -442,6 +442,11 @@ impl<R: Default + Send> Builder<'_, R> {
             let mut covered = Kept::default();
             build.covered.into_iter().for_each(|object| covered.take(object, self.entries.mentions));
             gathered.covered.push(covered);
+        }
+        for object in build.unpatched {
+            let mut unpatched = Kept::default();
+            unpatched.take(object, self.entries.mentions);
+            gathered.covered.push(Kept { roots: unpatched.roots, ..Kept::default() });
         }
         for object in build.objects {
             gathered.files.insert(object.file.clone());

@@ -47,6 +47,7 @@ fn add(source: &Source<'_>, build: Build, deployed: &mut Build) {
     let of_this = |chart: ChartRelease| ChartRelease { by: by.clone(), installed, ..chart };
     deployed.charts.extend(build.charts.into_iter().map(of_this));
     deployed.covered.extend(build.covered);
+    deployed.unpatched.extend(build.unpatched);
     deployed.left_out.extend(build.left_out);
     deployed.guards.extend(build.guards);
     deployed.strays.extend(build.strays);

@@ -107,7 +107,7 @@ pub fn kustomization(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) 
     build.ignored.extend(left_out(files, &folder, &ignored).flat_map(|path| Object::of_file(files, path)));
     let by = Some(object.file.clone());
     build.objects.iter_mut().for_each(|o| o.by.clone_from(&by));
-    build.covered.iter_mut().for_each(|o| o.by.clone_from(&by));
+    build.covered.iter_mut().chain(&mut build.unpatched).for_each(|o| o.by.clone_from(&by));
     build.strays.iter_mut().for_each(|o| o.by.clone_from(&by));
     build.charts.iter_mut().for_each(|chart| chart.by.clone_from(&by));
     if let Some(variables) = Variables::of(object, cluster) {
@@ -120,7 +120,7 @@ pub fn kustomization(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) 
             let other = other.filter(|value| *value != object.value);
             build.shadowed.extend(other.map(|value| Object { value, ..object.clone() }));
         }
-        for object in &mut build.covered {
+        for object in build.covered.iter_mut().chain(&mut build.unpatched) {
             let filled = variables.fill(object, files, &mut Vec::new());
             filled.into_iter().for_each(|value| object.value = value);
         }

@@ -35,6 +35,8 @@ pub(super) struct Builder<'f> {
     pub strays: Vec<Object>,
     pub idle: Vec<Object>,
     pub unmatched: Vec<Object>,
+    /// Objects as they are before a patch lays another version over theirs.
+    pub unpatched: Vec<Object>,
     pub images: Vec<Value>,
     /// Those of layers of which all objects are known.
     pub images_of_known: Vec<Value>,
@@ -81,6 +83,7 @@ impl<'f> Builder<'f> {
             strays: Vec::new(),
             idle: Vec::new(),
             unmatched: Vec::new(),
+            unpatched: Vec::new(),
             images: Vec::new(),
             images_of_known: Vec::new(),
             schema: None,

@@ -113,6 +113,7 @@ fn built_once(
     let (guards, images, images_of_known) = (builder.guards, builder.images, builder.images_of_known);
     let left_out = builder.deleted;
     let (mut idle, mut unmatched) = (builder.idle, builder.unmatched);
+    let unpatched = builder.unpatched.into_iter().map(|object| Object { by: by.clone(), ..object }).collect();
     // Where not all is followed, there may be what a patch means.
     if !builder.notes.is_empty() {
         idle.append(&mut unmatched);
@@ -126,6 +127,7 @@ fn built_once(
         strays,
         idle,
         unmatched,
+        unpatched,
         images,
         images_of_known,
         notes,

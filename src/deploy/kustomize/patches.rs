@@ -1,6 +1,6 @@
 //! Patches: strategic merge or JSON, in files or inline, with or without a target.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use super::{
     builder::{Builder, Here, Layer},
@@ -11,17 +11,19 @@ use super::{
 use crate::deploy::{
     files::FileError,
     json_patch, merge,
-    note::About,
+    note::{About, Bound},
     object::Object,
     read,
     typed::is_true,
-    value::{Scalar, Value},
+    value::{Origin, Scalar, Value},
 };
 
 /// Steps of a path that are followed where an object is made up.
 const STEPS: usize = 50;
 /// Items of a list that is made up.
 const ITEMS: usize = 50;
+/// Objects that one build keeps as they were without a patch.
+const UNPATCHED: usize = 10_000;
 
 /// A patch as a kustomization has it.
 pub(super) struct Patch<'v> {
@@ -113,8 +115,9 @@ impl<'v> Patch<'v> {
             }
             match json_patch::apply(&resource.value, operations, &mut builder.guards) {
                 Ok(value) => {
-                    resource.value = unquoted(value);
+                    let old = std::mem::replace(&mut resource.value, unquoted(value));
                     resource.part();
+                    keep_unpatched(builder, here, old, resource);
                 }
                 Err(error) => builder.fails(here, &self.name, &error.to_string()),
             }
@@ -193,6 +196,7 @@ impl<'v> Patch<'v> {
         }
         resource.set_metadata("namespace", old.scalar(&["metadata", "namespace"]));
         resource.settle(&old);
+        keep_unpatched(builder, here, old, resource);
     }
 
     fn selected(
@@ -232,6 +236,35 @@ impl<'v> Patch<'v> {
             builder.note(here, About::NoTarget(format!("{}: {what}", self.name)));
         }
     }
+}
+
+/// Keeps an object as it was without a patch that has taken a version out of it.
+fn keep_unpatched(builder: &mut Builder<'_>, here: &Here, old: Value, resource: &Resource) {
+    if !loses_version(&old, &resource.value) {
+        return;
+    }
+    if builder.unpatched.len() >= UNPATCHED {
+        return builder.note(here, About::Bound(Bound::Objects(UNPATCHED)));
+    }
+    builder.unpatched.push(Object::new(old, resource.file.clone(), None));
+}
+
+/// Tells whether a version that was written for one value is not in another one.
+fn loses_version(old: &Value, new: &Value) -> bool {
+    let place = |at: &Origin| (at.source.path.clone(), at.span.start);
+    let versions = old.scalars().into_iter().filter(|text| names_version(&text.text()));
+    let places: HashSet<_> = versions.flat_map(Scalar::origins).map(place).collect();
+    if places.is_empty() {
+        return false;
+    }
+    let left: HashSet<_> = new.scalars().into_iter().flat_map(Scalar::origins).map(place).collect();
+    !places.is_subset(&left)
+}
+
+/// Tells whether a text has three numbers with dots between.
+fn names_version(text: &str) -> bool {
+    let numbers = |word: &str| word.split('.').filter(|number| !number.is_empty()).count();
+    text.split(|c: char| c != '.' && !c.is_ascii_digit()).any(|word| numbers(word) >= 3)
 }
 
 /// Reads the documents of a patch, and says what it is called.

@@ -263,6 +263,28 @@ fn what_grows_is_bounded() {
 }
 
 #[test]
+fn objects_are_kept_as_they_were_without_a_patch_so_often_and_no_more() {
+    let object = |n: usize| {
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: m{n}}}\ndata: {{v: 1.0.0}}\n---\n")
+    };
+    let many: String = (0..100).map(object).collect();
+    let patch = |n: usize| {
+        format!(
+            "- target: {{kind: ConfigMap}}\n  patch: |\n    - {{op: replace, path: /data/v, value: 1.0.{n}}}\n"
+        )
+    };
+    let of = |times: usize| {
+        let patches: String = (1..=times).map(patch).collect();
+        overlay(&format!("resources: [many.yaml]\npatches:\n{patches}"), &[("many.yaml", &many)])
+    };
+    let few = of(2);
+    assert_eq!((few.unpatched.len(), few.notes.len()), (200, 0));
+    let found = of(101);
+    assert_eq!(found.unpatched.len(), 10_000);
+    assert!(found.notes.iter().any(|note| note.about == About::Bound(Bound::Objects(10_000))));
+}
+
+#[test]
 fn a_text_that_variables_lengthen_stays_as_it_is() {
     let of = |times: usize| {
         let text = "$(LONG)".repeat(times);

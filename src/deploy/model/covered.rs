@@ -8,6 +8,7 @@ use super::{
     gathered::{Gathered, Said},
     kept::{Kept, Standing},
     last::reads_cluster,
+    seen::Seen,
 };
 use crate::{
     deploy::{cluster::Cluster, object::Object, value::Value},
@@ -54,9 +55,14 @@ impl<R: Default + Send> Builder<'_, R> {
         found
     }
 
-    /// Hands over what builds would give with what generators are merged over.
-    pub(super) fn merged_over(&self, covered: &[Kept], all: &Cluster<'_>) -> Vec<R> {
-        let gathered = parallel::fold(covered, |gathered: &mut Gathered<R>, kept| {
+    /// Hands over what builds would give with what generators are merged over, and with what patches are laid over.
+    pub(super) fn merged_over(&self, mut covered: Vec<Kept>, all: &Cluster<'_>) -> Vec<R> {
+        let mut seen = Seen::default();
+        // All overlays of a base begin with the same.
+        for Kept { roots, references, .. } in &mut covered {
+            roots.retain(|root| seen.is_new(root, references));
+        }
+        let gathered = parallel::fold(&covered, |gathered: &mut Gathered<R>, kept| {
             let cluster = Cluster::within(&kept.references, all);
             self.hand_over(kept, all, false, &mut gathered.shadowed);
             for root in &kept.roots {

@@ -265,9 +265,14 @@ impl Claims {
         self.append(other);
     }
 
-    /// Adds variables and values of a base that every build says otherwise: they move with the others.
+    /// Adds variables, values, and versions of Applications that every build says otherwise: they move with the others. What other
+    /// objects say of charts, patches say by themselves.
     pub fn append_covered(&mut self, other: Self) {
-        let is_given = |claim: &Claim| matches!(claim.spec.kind, PinKind::Variable | PinKind::HelmValues);
+        use PinKind::{ArgoApplication, ArgoApplicationset, ArgoGenerator, HelmValues, Variable};
+        let is_given = |claim: &Claim| {
+            let kind = claim.spec.kind;
+            matches!(kind, Variable | HelmValues | ArgoApplication | ArgoApplicationset | ArgoGenerator)
+        };
         let claims = other.claims.into_iter().filter(|claim| is_given(claim) && claim.text.version.is_some());
         self.append_off(Self { claims: claims.collect(), ..Self::default() });
     }
