@@ -278,6 +278,34 @@ fn a_folder_of_a_registry_s_artifact_is_none_of_the_repository() {
 
 /// `tests/installations/<name>/before` is a repository, `expected.json` says of each pin what stays of it and whom it serves.
 #[test]
+fn a_control_plane_that_one_of_two_clusters_has_suspended_moves_for_the_other() {
+    let sync = |cluster: &str| {
+        format!(
+            "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: flux-system, namespace: flux-system}}\n\
+             spec: {{path: ./clusters/{cluster}, sourceRef: {{kind: GitRepository, name: flux-system}}}}\n"
+        )
+    };
+    let release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: mesh, namespace: linkerd}\nspec: {chart: {spec: \
+                   {chart: linkerd-control-plane, version: 2026.8.2, sourceRef: {kind: HelmRepository, name: linkerd}}}}\n";
+    let patched = "resources: [../../base]\npatches: [{target: {kind: HelmRelease}, patch: '[{op: add, path: /spec/suspend, value: true}]'}]\n";
+    let (a, b) = (sync("a"), sync("b"));
+    let files = [
+        ("base/kustomization.yaml", "resources: [mesh.yaml]\n"),
+        ("base/mesh.yaml", release),
+        ("clusters/a/kustomization.yaml", "resources: [../../base]\n"),
+        ("clusters/b/kustomization.yaml", patched),
+        ("sync/a.yaml", &a),
+        ("sync/b.yaml", &b),
+    ];
+    let files = files.map(|(path, text)| (path, text.as_bytes()));
+    let found = scan(&MemoryTree::new(files), &ScanOptions::default()).unwrap();
+    let pins: Vec<_> = found.pins().map(|pin| (pin.stays, pin.installations.join(" "))).collect();
+    assert_eq!(pins, [(None, "a b".to_owned())]);
+    let suspended: Vec<&str> = found.facts.suspended.iter().map(|name| &**name).collect();
+    assert_eq!(suspended, ["b"]);
+}
+
+#[test]
 fn every_repository_tells_its_clusters_apart() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/installations");
     let mut repositories: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();

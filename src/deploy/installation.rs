@@ -97,6 +97,8 @@ pub struct Installations {
     pub names: Vec<String>,
     /// For each of them the labels of the objects that lead to its control plane, and those by which its cluster was chosen.
     pub labels: Vec<Labels>,
+    /// For each of them whether a deployer is told to leave its control plane as it is.
+    pub suspended: Vec<bool>,
     /// For each place those that it serves, by position in `names`, ordered; none where the tree does not tell.
     pub of: Vec<Vec<usize>>,
     /// The files with roots that read a place, those too that another root takes in.
@@ -150,6 +152,7 @@ pub fn installations(
     Installations {
         names,
         labels: order.iter().map(|group| groups[*group].labels()).collect(),
+        suspended: order.iter().map(|group| groups[*group].is_suspended(marks)).collect(),
         of: of.into_iter().map(|all| all.into_iter().collect()).collect(),
         roots,
         notes: Vec::new(),

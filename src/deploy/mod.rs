@@ -38,6 +38,7 @@ pub mod repositories;
 pub mod schema;
 pub mod selector;
 pub mod strvals;
+mod suspended;
 pub mod terraform;
 #[cfg(test)]
 pub mod testing;

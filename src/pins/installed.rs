@@ -4,12 +4,13 @@
 //! What an installation is, is `deploy`'s to say; here is only what of Linkerd tells one from another.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     sync::Arc,
 };
 
 use super::{
-    Facts, Form, Pin, PinKind, Reason, RepoPath, Stage, context::Context, index::Release, other, renderings,
+    Facts, Form, Installations, Inventory, Pin, PinKind, Reason, RepoPath, Stage, context::Context,
+    index::Release, other, renderings,
 };
 use crate::{
     deploy::{self, Applied, Mark, Note, Role, tree_chart::Evaluations},
@@ -60,9 +61,49 @@ pub(super) fn name(
     for (pin, of) in pins.iter_mut().zip(found.of) {
         pin.installations = of.into_iter().filter_map(|n| names.get(n).cloned()).collect();
     }
+    let suspended = names.iter().zip(&found.suspended).filter(|(_, suspended)| **suspended);
+    facts.suspended = suspended.map(|(name, _)| name.clone()).collect();
+    // What another cluster reads too goes on, and they take it later.
+    let is_left = |pin: &Pin| {
+        let mut all = pin.installations.iter();
+        !pin.installations.is_empty() && all.all(|name| facts.suspended.contains(name))
+    };
+    let planes = pins.iter_mut().zip(&marks).filter(|(_, mark)| mark.role == Role::ControlPlane);
+    for (pin, _) in planes.filter(|(pin, _)| is_left(pin)) {
+        pin.stays.get_or_insert(Reason::Suspended);
+    }
     facts.labels = names.iter().cloned().zip(found.labels).collect();
     (facts.installations, facts.roots, facts.rootless) = (names, found.roots, !found.notes.is_empty());
     found.notes
+}
+
+// === impl Inventory ===
+
+impl Inventory {
+    /// Takes over the installations that another scan found, of the same repository before an edit: an edit moves
+    /// releases, and no pin from one installation to another.
+    pub fn take_installations(&mut self, before: &Self) {
+        self.facts.installations.clone_from(&before.facts.installations);
+        self.facts.labels.clone_from(&before.facts.labels);
+        self.facts.suspended.clone_from(&before.facts.suspended);
+        let mut from = 0;
+        for own in self.pins.chunk_by_mut(|a, b| a.path == b.path) {
+            let Some(path) = own.first().map(|pin| pin.path.clone()) else { continue };
+            from += before.pins.get(from..).map_or(0, |rest| rest.partition_point(|pin| pin.path < path));
+            let old = before.pins.get(from..).unwrap_or_default();
+            let old = old.get(..old.partition_point(|pin| pin.path == path)).unwrap_or_default();
+            let all: BTreeSet<&Arc<str>> = old.iter().flat_map(|pin| pin.installations.iter()).collect();
+            let all: Installations = all.into_iter().cloned().collect();
+            let same = old.len() == own.len();
+            for (n, pin) in own.iter_mut().enumerate() {
+                let there = old.get(n).filter(|_| same);
+                let pin = Arc::make_mut(pin);
+                pin.installations = there.map_or_else(|| all.clone(), |old| old.installations.clone());
+                let is_suspended = there.is_some_and(|old| old.stays == Some(Reason::Suspended));
+                pin.stays = pin.stays.or(is_suspended.then_some(Reason::Suspended));
+            }
+        }
+    }
 }
 
 /// Lists the folders that a file lies in.

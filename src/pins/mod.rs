@@ -353,6 +353,8 @@ pub struct Facts {
     pub installations: Vec<Arc<str>>,
     /// The labels of each installation.
     pub labels: BTreeMap<Arc<str>, Labels>,
+    /// Those whose control plane stays as it is, whatever is merged: its deployer is told to leave it.
+    pub suspended: BTreeSet<Arc<str>>,
     /// The files from which what the pins are in is deployed, each with those that it reads.
     pub roots: Vec<Root>,
     /// The repositories of which folders are in the tree, as deployers call them.
@@ -417,28 +419,6 @@ impl Inventory {
     /// Returns the pins, ordered by path, then position.
     pub fn pins(&self) -> impl Iterator<Item = &Pin> + Clone {
         self.pins.iter().map(AsRef::as_ref)
-    }
-
-    /// Takes over the installations that another scan found, of the same repository before an edit: an edit moves
-    /// releases, and no pin from one installation to another.
-    pub fn take_installations(&mut self, before: &Self) {
-        self.facts.installations.clone_from(&before.facts.installations);
-        self.facts.labels.clone_from(&before.facts.labels);
-        let mut from = 0;
-        for own in self.pins.chunk_by_mut(|a, b| a.path == b.path) {
-            let Some(path) = own.first().map(|pin| pin.path.clone()) else { continue };
-            from += before.pins.get(from..).map_or(0, |rest| rest.partition_point(|pin| pin.path < path));
-            let old = before.pins.get(from..).unwrap_or_default();
-            let old = old.get(..old.partition_point(|pin| pin.path == path)).unwrap_or_default();
-            let all: BTreeSet<&Arc<str>> = old.iter().flat_map(|pin| pin.installations.iter()).collect();
-            let all: Installations = all.into_iter().cloned().collect();
-            let same = old.len() == own.len();
-            for (n, pin) in own.iter_mut().enumerate() {
-                let there = old.get(n).filter(|_| same);
-                Arc::make_mut(pin).installations =
-                    there.map_or_else(|| all.clone(), |old| old.installations.clone());
-            }
-        }
     }
 }
 

@@ -55,6 +55,8 @@ pub enum Reason {
     NotFollowed,
     /// A value of a chart whose version stays, or is not in the tree: its images would run ahead of it.
     ChartStays,
+    /// It says which release a control plane runs that its deployer is told to leave as it is.
+    Suspended,
     /// The control plane does not go to the release, so proxies do not either.
     ControlPlaneBehind,
     /// Another pin of its target names a newer release, and a target never goes down.
@@ -64,6 +66,11 @@ pub enum Reason {
 // === impl Reason ===
 
 impl Reason {
+    /// Tells whether one who has it runs what the text says, or something near it, and stays there by somebody's will.
+    pub fn is_wanted(self) -> bool {
+        matches!(self, Self::Held | Self::Suspended)
+    }
+
     /// Tells whether one who has it takes nothing of the text, so that others may change it.
     pub(super) fn reads_nothing(self) -> bool {
         matches!(self, Self::NoEffect | Self::OptedOut | Self::Digest | Self::NotDeployed | Self::NotFollowed)
@@ -79,6 +86,7 @@ impl Reason {
             | Self::Encrypted
             | Self::NeedsWorkflowsScope
             | Self::NotFollowed
+            | Self::Suspended
             | Self::Uneditable => Some(Self::ChartStays),
             _ => None,
         }

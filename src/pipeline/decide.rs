@@ -162,9 +162,7 @@ impl Case<'_> {
             }));
         }
         let ahead = first.into_iter().find(|(running, _)| open > *running);
-        let waits = needs.waits.filter(|_| needs.lowest.is_none());
-        let waits = waits
-            .map(|Waits { running, installation }| HoldReason::ControlPlaneBehind { running, installation });
+        let waits = needs.waits.filter(|_| needs.lowest.is_none()).map(Waits::reason);
         let reason = ahead.map(|(_, reason)| reason).or(waits);
         Ok(reason.map(|reason| Hold { reason, release: Some(open), until: None }))
     }

@@ -56,6 +56,8 @@ struct Plane {
     ranges: Vec<Constraint>,
     /// Whether it is on another channel, or whatever a digest is.
     is_elsewhere: bool,
+    /// Whether it stays as it is, whatever its pins say.
+    is_suspended: bool,
     /// Whether it is among the files of the target, whichever part of them the target has.
     is_near: bool,
 }
@@ -78,13 +80,14 @@ impl ControlPlane {
 impl ControlPlanes {
     /// Reads them from a repository as it is.
     pub fn now(inventory: &Inventory, target: &Target) -> Self {
-        Self::new(inventory.pins().map(|pin| (pin, edge_of(pin))), target)
+        Self::new(inventory.pins().map(|pin| (pin, edge_of(pin))), target, &inventory.facts.suspended)
     }
 
-    /// Reads them from pins, with the release that each names.
+    /// Reads them from pins, with the release that each names; those of `suspended` installations stay as they are.
     pub(super) fn new<'p>(
         pins: impl Iterator<Item = (&'p Pin, Option<EdgeVersion>)>,
         target: &Target,
+        suspended: &BTreeSet<Arc<str>>,
     ) -> Self {
         let mut planes = Self::default();
         for (pin, version) in pins {
@@ -107,6 +110,7 @@ impl ControlPlanes {
             for name in names {
                 let plane = planes.of.entry(name.clone()).or_default();
                 plane.take(pin, version);
+                plane.is_suspended |= suspended.contains(name);
                 plane.is_near |= target.spans(&pin.path);
             }
         }
@@ -128,12 +132,16 @@ impl ControlPlanes {
     pub(super) fn behind(&self, proxy: &Pin, to: EdgeVersion) -> Option<Waits> {
         let name = |name: &str| Some(name.to_owned()).filter(|name| name != NAMELESS);
         let behind = self.beside(proxy).filter_map(|(installation, plane)| {
-            let running = plane.ends.map(|(oldest, _)| oldest);
+            let is_suspended = plane.is_suspended;
+            let running = plane.ends.map(|(oldest, _)| oldest).filter(|_| !is_suspended);
             let waits = match running {
                 Some(oldest) => oldest < to,
-                None => plane.is_elsewhere || plane.ranges.iter().any(|range| !range.allows(&to.chart())),
+                None => {
+                    let refuses = |range: &Constraint| !range.allows(&to.chart());
+                    is_suspended || plane.is_elsewhere || plane.ranges.iter().any(refuses)
+                }
             };
-            waits.then(|| Waits { running, installation: name(installation) })
+            waits.then(|| Waits { running, installation: name(installation), is_suspended })
         });
         behind.min()
     }
@@ -374,6 +382,18 @@ mod tests {
             control_plane(&rendered.inventory(), &all, None),
             ControlPlane::Known(edge("edge-26.8.2"))
         );
+    }
+
+    #[test]
+    fn proxies_wait_for_a_control_plane_that_is_suspended_whatever_its_pins_say() {
+        let build = Build::default().chart("a.yaml", CHART, "2026.8.3").serves(&["a", "b"]);
+        let build = build.proxy("ns.yaml", "edge-26.8.1").serves(&["a"]).proxy("ns.yaml", "edge-26.8.1");
+        let mut inventory = build.serves(&["b"]).inventory();
+        inventory.facts.suspended.insert("b".into());
+        let planes = ControlPlanes::now(&inventory, &Target::default_all());
+        let waits: Vec<_> = inventory.pins().map(|pin| planes.behind(pin, edge("edge-26.8.3"))).collect();
+        let of_b = Waits { running: None, installation: Some("b".to_owned()), is_suspended: true };
+        assert_eq!(waits, [None, None, Some(of_b)]);
     }
 
     #[test]

@@ -90,7 +90,7 @@ pub fn forecast(
     let outside: Vec<_> = outside.map(|pin| (pin, edge_of(pin))).collect();
     let planes_of = |target: &Target| {
         let runs = of.iter().flatten().map(|m| judge.runs(m)).chain(outside.iter().copied());
-        ControlPlanes::new(runs, target)
+        ControlPlanes::new(runs, target, &inventory.facts.suspended)
     };
     let planes: Vec<ControlPlanes> = targets.iter().map(planes_of).collect();
     for (moves, planes) in of.iter_mut().zip(&planes) {

@@ -49,8 +49,7 @@ pub fn needs_towards(
         };
         charts.insert(ChartNeed { chart, mirror });
     }
-    let highest =
-        mine().filter(|p| matches!(p.stays, None | Some(Reason::Held))).filter_map(deployed_at).max();
+    let highest = mine().filter(|p| p.stays.is_none_or(Reason::is_wanted)).filter_map(deployed_at).max();
     let is_unnamed = |p: &Pin| matches!(p.form, Form::Rendered | Form::Absent) && edge_of(p).is_none();
     let unnamed = moving().any(is_unnamed);
     let oldest = moving().filter(|p| edge_of(p).is_some()).min_by_key(|p| edge_of(p));
@@ -267,7 +266,8 @@ mod tests {
         };
         let ahead = of("edge-26.8.3");
         assert_eq!((ahead.lowest, ahead.highest), (Some(edge("edge-26.8.3")), Some(edge("edge-26.8.3"))));
-        let of_b = Waits { running: Some(edge("edge-26.8.2")), installation: Some("b".to_owned()) };
+        let (running, installation) = (Some(edge("edge-26.8.2")), Some("b".to_owned()));
+        let of_b = Waits { running, installation, is_suspended: false };
         assert_eq!(ahead.waits, Some(of_b));
         let there = of("edge-26.8.2");
         assert_eq!((there.lowest, there.waits), (Some(edge("edge-26.8.1")), None));

@@ -298,7 +298,7 @@ fn standing(inventory: &Inventory, to: Option<EdgeVersion>, knowledge: &Knowledg
     for (name, pins) in platform {
         let moving = pins.iter().filter(|pin| pin.stays.is_none());
         let lowest = moving.filter_map(|pin| steps_from(pin)).min();
-        let counted = pins.iter().filter(|pin| matches!(pin.stays, None | Some(Reason::Held)));
+        let counted = pins.iter().filter(|pin| pin.stays.is_none_or(Reason::is_wanted));
         let highest = counted.filter_map(|pin| deployed_at(pin)).max();
         if is_still(&pins) || highest.zip(to).is_some_and(|(highest, to)| highest > to) {
             standing.still.insert(name.clone());
@@ -309,7 +309,7 @@ fn standing(inventory: &Inventory, to: Option<EdgeVersion>, knowledge: &Knowledg
     standing
 }
 
-/// Tells whether an installation stays by somebody's will: its control plane is held, or nothing of it may move and
+/// Tells whether an installation stays by somebody's will: its control plane is held or suspended, or nothing of it may move and
 /// something of it is held or on another channel.
 fn is_still(platform: &[&Pin]) -> bool {
     let is_plane = |pin: &Pin| {
@@ -318,10 +318,10 @@ fn is_still(platform: &[&Pin]) -> bool {
             is_version && reader.chart.as_deref().is_some_and(is_control_plane)
         })
     };
-    let held = platform.iter().any(|pin| is_plane(pin) && pin.stays == Some(Reason::Held));
+    let held = platform.iter().any(|pin| is_plane(pin) && pin.stays.is_some_and(Reason::is_wanted));
     let rests = platform.iter().all(|pin| pin.stays.is_some_and(|reason| !obstructs(reason)));
     let mut reasons = platform.iter().filter_map(|pin| pin.stays);
-    held || rests && reasons.any(|reason| matches!(reason, Reason::Held | Reason::Channel))
+    held || rests && reasons.any(|reason| reason.is_wanted() || reason == Reason::Channel)
 }
 
 // === impl Parts ===

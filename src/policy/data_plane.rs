@@ -6,7 +6,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    Before, Decision, Hold, HoldReason, Needs, Policy, Waits,
+    Before, Decision, Hold, HoldReason, Needs, Policy,
     quiet::{by_hand, by_schedule},
 };
 use crate::linkerd::EdgeVersion;
@@ -40,12 +40,10 @@ pub fn data_plane(policy: &Policy, proxies: &Needs, plane: ControlPlane<'_>, now
         }
     }
     if !proxies.unnamed && proxies.lowest.is_none_or(|lowest| lowest >= version) {
-        let behind =
-            |Waits { running, installation }| HoldReason::ControlPlaneBehind { running, installation };
-        let own = Waits { running: Some(running), installation: None };
+        let own = HoldReason::ControlPlaneBehind { running: Some(running), installation: None };
         return match (proxies.waits.clone(), policy.to) {
-            (Some(other), _) => hold(behind(other), Some(version), None),
-            (None, Some(to)) if to > running => hold(behind(own), Some(to), None),
+            (Some(other), _) => hold(other.reason(), Some(version), None),
+            (None, Some(to)) if to > running => hold(own, Some(to), None),
             (None, _) => hold(HoldReason::UpToDate, Some(version), None),
         };
     }

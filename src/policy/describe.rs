@@ -87,6 +87,9 @@ pub fn describe(hold: &Hold) -> String {
         }
         HoldReason::ControlPlaneWentBack { running } => behind(None, &went_back(*running), &release),
         HoldReason::ControlPlaneGoesBack { to } => going_back(*to),
+        HoldReason::ControlPlaneSuspended { installation } => {
+            behind(installation.as_deref(), ", which is suspended,", &release)
+        }
         HoldReason::ControlPlaneBehind { running, installation } => {
             behind(installation.as_deref(), &now_at(*running), &release)
         }

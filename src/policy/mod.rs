@@ -101,6 +101,8 @@ pub struct Waits {
     pub running: Option<EdgeVersion>,
     /// The installation, where it has a name.
     pub installation: Option<String>,
+    /// Whether its deployer is told to leave it as it is.
+    pub is_suspended: bool,
 }
 
 /// A chart that the repository pins.
@@ -311,6 +313,12 @@ pub enum HoldReason {
         /// Where it is to be.
         to: EdgeVersion,
     },
+    /// The deployer of the control plane is told to leave it as it is, so that nothing here says which release it runs.
+    ControlPlaneSuspended {
+        /// Which one, where there may be several.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        installation: Option<String>,
+    },
     /// The control plane in this repository has not reached the release yet.
     ControlPlaneBehind {
         /// Where it is; none where that is no release of this channel.
@@ -400,6 +408,19 @@ pub struct Freeze {
     pub to: Timestamp,
     /// Why.
     pub reason: String,
+}
+
+// === impl Waits ===
+
+impl Waits {
+    /// Returns why its proxies are held.
+    pub fn reason(self) -> HoldReason {
+        let Self { running, installation, is_suspended } = self;
+        match is_suspended {
+            true => HoldReason::ControlPlaneSuspended { installation },
+            false => HoldReason::ControlPlaneBehind { running, installation },
+        }
+    }
 }
 
 // === impl HoldReason ===

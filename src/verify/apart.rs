@@ -71,7 +71,10 @@ pub(super) fn apart(input: &Verification<'_>) -> Vec<Finding> {
 fn is_told(pin: &Pin) -> bool {
     pin.stage == Stage::Platform
         && !pin.is_off
-        && matches!(pin.stays, None | Some(Reason::Held | Reason::Shared | Reason::UpToDate))
+        && matches!(
+            pin.stays,
+            None | Some(Reason::Held | Reason::Suspended | Reason::Shared | Reason::UpToDate)
+        )
 }
 
 fn fixes(pin: &Pin, is_of: impl Fn(&str) -> bool) -> bool {

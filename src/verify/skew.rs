@@ -46,6 +46,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         finding(plane, *fault, pin, if known { Severity::Warn } else { Severity::Block })
     });
     let findings = findings.chain(leap(input, &after)).chain(together(input)).chain(untold(input));
+    let findings = findings.chain(suspended(input));
     let proxies = proxies(&after, input.target).count();
     let looked_at = match input.control_plane_in(&after) {
         ControlPlane::Unknown => "nothing: the control plane's release is not known".to_owned(),
@@ -112,6 +113,22 @@ fn together<'i>(input: &'i Verification<'_>) -> impl Iterator<Item = Finding> + 
         );
         let hint = "write the version of proxies where nothing else reads it; they follow in a pull request of their own then";
         Some(Finding::warn(ID, reason).at_pin(pin).hint(hint))
+    })
+}
+
+/// Says of control planes that others move with what they read that they take it later.
+fn suspended<'i>(input: &'i Verification<'_>) -> impl Iterator<Item = Finding> + 'i {
+    let suspended = &input.inventory.facts.suspended;
+    let planes = input.moving().map(|(pin, _)| pin).filter(|pin| pin.is_of(CONTROL_PLANE));
+    let told: BTreeMap<&Arc<str>, &Pin> = planes
+        .flat_map(|pin| pin.installations.iter().map(move |name| (name, pin)))
+        .filter(|(name, _)| suspended.contains(*name))
+        .collect();
+    told.into_iter().map(|(name, pin)| {
+        let reason = format!(
+            "the control plane of `{name}` is suspended: it takes this once it is resumed, and its proxies wait until then"
+        );
+        Finding::warn(ID, reason).at_pin(pin).hint("resume it, or give it a version of its own")
     })
 }
 
@@ -257,6 +274,21 @@ mod tests {
     };
 
     const CP: &str = "linkerd-control-plane";
+
+    #[test]
+    fn a_control_plane_that_is_suspended_takes_later_what_others_move_with_it() {
+        let of = |suspended: &[&str]| {
+            let case = Case::default().pins(|b| {
+                let b = b.chart("cp.yaml", CP, "2026.8.2").serves(&["a", "b"]);
+                b.facts(|facts| facts.suspended = suspended.iter().map(|name| (*name).into()).collect())
+            });
+            case.check(ID).iter().map(|found| (found.severity, found.reason.clone())).collect::<Vec<_>>()
+        };
+        assert!(of(&[]).is_empty());
+        let found = of(&["b"]);
+        let [(Warn, reason)] = found.as_slice() else { panic!("one warning") };
+        assert!(reason.starts_with("the control plane of `b` is suspended"), "{reason}");
+    }
 
     fn platform(chart: &'static str, proxy: &'static str) -> Vec<Finding> {
         Case::default().pins(|b| b.chart("cp.yaml", CP, chart).proxy("ns.yaml", proxy)).check(ID)

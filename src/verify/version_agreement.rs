@@ -104,6 +104,7 @@ fn left_behind(input: &Verification<'_>, pin: &Pin, reason: Reason) -> Option<Fi
             let by = by.as_deref().unwrap_or("a comment");
             found(Severity::Info, format!("`{value}` is held by {by} and stays"))
         }
+        Reason::Suspended => suspended(pin),
         // Only a hop, or a target that was ahead in part, leads here; a downgrade would be worse.
         Reason::UpToDate if pin.form != Form::LockDigest && !pin.is_off => found(
             Severity::Warn,
@@ -150,6 +151,11 @@ fn left_behind(input: &Verification<'_>, pin: &Pin, reason: Reason) -> Option<Fi
         _ => return None,
     };
     Some(finding)
+}
+
+fn suspended(pin: &Pin) -> Finding {
+    let text = format!("`{}` stays: the control plane is suspended", pin.value);
+    Finding::info(ID, text).at_pin(pin).hint("resume it first; its proxies wait until then")
 }
 
 /// Says of the version of a chart that it stays where the others do not.

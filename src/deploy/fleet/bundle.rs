@@ -46,6 +46,8 @@ pub struct Bundle {
     pub is_for_all: bool,
     /// The bundle's labels, and those by which the clusters are chosen.
     pub labels: Labels,
+    /// Whether its clusters keep what they have of it.
+    pub is_paused: bool,
 }
 
 /// What the files of a tree say to Fleet.
@@ -167,6 +169,7 @@ fn without_words(repo: &GitRepo, loose: &[&RepoPath]) -> Vec<Bundle> {
         target: clusters.name.clone(),
         is_for_all: clusters.name.is_none(),
         labels: clusters.labels.clone(),
+        is_paused: clusters.is_paused,
     };
     repo.clusters.iter().map(bundle).collect()
 }
@@ -274,6 +277,10 @@ impl Told<'_> {
         chosen_by: &Labels,
     ) -> Bundle {
         let own = self.document.get("labels").into_iter().flat_map(labels_of);
+        let is_its = |clusters: &&Clusters| clusters.name == target;
+        let is_named = self.clusters.iter().any(|clusters| is_its(&clusters));
+        let mut its = self.clusters.iter().filter(|clusters| !is_named || is_its(clusters));
+        let is_paused = git_repo::is_paused(self.document) || its.any(|clusters| clusters.is_paused);
         Bundle {
             file: self.path.clone(),
             releases,
@@ -282,6 +289,7 @@ impl Told<'_> {
             target,
             is_for_all: false,
             labels: own.chain(chosen_by.iter().cloned()).collect(),
+            is_paused,
         }
     }
 

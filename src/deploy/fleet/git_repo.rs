@@ -30,6 +30,8 @@ pub(super) struct Clusters {
     pub name: Option<String>,
     /// The labels by which they are chosen.
     pub labels: Labels,
+    /// Whether they keep what they have.
+    pub is_paused: bool,
 }
 
 /// A GitRepo that names clusters.
@@ -54,7 +56,7 @@ pub(super) fn clusters(targets: &[Value]) -> Vec<Clusters> {
         let values: Vec<&str> = labels.iter().chain(&groups).map(|(_, value)| value.as_str()).collect();
         let name = said.map(|name| name.into_owned()).filter(|name| !name.is_empty());
         let name = name.or_else(|| (!values.is_empty()).then(|| values.join("-")));
-        Clusters { chosen: chosen(target), name, labels }
+        Clusters { chosen: chosen(target), name, labels, is_paused: false }
     };
     targets.iter().take(CLUSTERS).map(one).collect()
 }
@@ -76,7 +78,8 @@ impl GitRepo {
         let url = spec.text(&["repo"]).unwrap_or_default();
         let is_here = |path: &&String| !path.is_empty() || files.has_root_of(&repositories::address(&url));
         let folders: Vec<GlobMatcher> = paths.iter().filter(is_here).filter_map(|path| glob(path)).collect();
-        let clusters = clusters(spec.list_at("targets"));
+        let mut clusters = clusters(spec.list_at("targets"));
+        clusters.iter_mut().for_each(|clusters| clusters.is_paused = is_paused(spec));
         let is_told = !clusters.is_empty() && !folders.is_empty();
         is_told.then(|| Self { file: object.file.clone(), folders, is_deep, clusters })
     }
@@ -87,6 +90,11 @@ impl GitRepo {
         let mut all = [""].into_iter().chain(above).chain([folder]);
         all.find(|one| (self.is_deep || *one == folder) && self.folders.iter().any(|glob| glob.is_match(one)))
     }
+}
+
+/// Tells whether a spec says that its clusters keep what they have.
+pub(super) fn is_paused(spec: &Value) -> bool {
+    spec.text(&["paused"]).is_some_and(|text| text == "true")
 }
 
 /// Brings a path as Fleet takes it (`/a/b/`) to the form of the tree.

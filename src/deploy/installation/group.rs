@@ -110,6 +110,12 @@ impl Group {
         self.lots.iter().all(|lot| lot.away.is_some())
     }
 
+    /// Tells whether a change of its control plane's release reaches it no more.
+    pub fn is_suspended(&self, marks: &[Mark]) -> bool {
+        let is_plane = |mark: &usize| marks.get(*mark).is_some_and(|m| m.role == Role::ControlPlane);
+        self.lots.iter().flat_map(|lot| &lot.idle).any(is_plane)
+    }
+
     /// Returns the labels of what leads to its control plane.
     pub fn labels(&self) -> Labels {
         self.lots.iter().flat_map(|lot| &lot.labels).cloned().collect()

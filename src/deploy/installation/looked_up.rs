@@ -1,6 +1,6 @@
 //! Objects that releases and roots look up, and what of an object says that it looks others up.
 
-use crate::deploy::{flux, object::Object};
+use crate::deploy::{cluster::Cluster, flux, kinds, object::Object};
 
 /// Tells whether an object has Flux render a chart.
 pub(super) fn is_release(object: &Object) -> bool {
@@ -38,4 +38,17 @@ pub(super) fn is_looked_up(object: &Object) -> bool {
             | "HelmRelease"
             | "ResourceSetInputProvider"
     )
+}
+
+/// Returns, of what several clusters have by one name and a release reads, its own cluster's; `None` where the tree does not
+/// tell which that is.
+pub(super) fn own_sources<'c>(release: &Object, cluster: &Cluster<'c>) -> Option<Vec<&'c Object>> {
+    let sources = kinds::sources(release, cluster);
+    let has_rivals =
+        |source: &&Object| !cluster.has_itself(source) && cluster.namesakes(source).next().is_some();
+    if !sources.iter().any(has_rivals) {
+        return Some(Vec::new());
+    }
+    let [own] = cluster.variants(&sources, &release.file).try_into().ok()?;
+    Some(own)
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use super::{
     BUILDS, Mark, Role,
-    looked_up::{fills, is_looked_up, is_release, is_remote, leaves_out},
+    looked_up::{fills, is_looked_up, is_release, is_remote, leaves_out, own_sources},
     places::Places,
     top::{self, Away, Id, Made, Seated, Top},
 };
@@ -18,7 +18,7 @@ use crate::{
         json_patch::Guard,
         kinds::{self, is_root},
         object::{Labels, Object},
-        openshift,
+        openshift, suspended,
         tree_chart::Evaluations,
         umbrella,
         value::Value,
@@ -46,6 +46,8 @@ pub(super) struct Lot {
     pub folder: Option<String>,
     /// The places that it reads.
     pub marks: BTreeSet<usize>,
+    /// Those among them that reach it no more, since a deployer is told to leave it as it is.
+    pub idle: BTreeSet<usize>,
     /// Whether a chart of a control plane is among what it deploys.
     pub plane: bool,
     /// The labels of what leads to a control plane.
@@ -65,6 +67,8 @@ struct Reach {
     maybe: BTreeSet<usize>,
     /// Places of its values, those too that others are laid over.
     values: BTreeSet<usize>,
+    /// Places of which a change reaches it no more.
+    idle: BTreeSet<usize>,
     /// Whether it deploys a control plane.
     plane: bool,
     /// The labels of what leads to it.
@@ -80,6 +84,8 @@ struct Way {
     labels: Labels,
     /// Whether a source leaves out its file: no cluster has it by this way, and another may have it by its own.
     ignored: bool,
+    /// Whether whoever makes it is told to leave it as it is.
+    idle: bool,
     /// Places that the chart was made of which it came out of, whatever is laid over them.
     made_of: BTreeSet<usize>,
 }
@@ -140,8 +146,8 @@ pub(super) fn lots(
             let folder = top.folder();
             let files = BTreeSet::from([top.file().clone()]);
             let (plane, labels) = (reach.plane, reach.labels.clone());
-            let seated = top.seated();
-            found.push((Lot { away, files, folder, marks: BTreeSet::new(), plane, labels, seated }, reach));
+            let (marks, idle, seated) = (BTreeSet::new(), reach.idle.clone(), top.seated());
+            found.push((Lot { away, files, folder, marks, idle, plane, labels, seated }, reach));
         }
     }
     for both in &bound {
@@ -164,6 +170,7 @@ pub(super) fn lots(
                 let unit = units.entry(file).or_default();
                 unit.files.extend(lot.files);
                 unit.marks.extend(lot.marks);
+                unit.idle.extend(lot.idle);
             }
             None => lots.push(lot),
         }
@@ -216,8 +223,8 @@ fn unapplied(
         for (away, reach) in walk.reaches {
             let (files, folder) = (BTreeSet::from([object.file.clone()]), None);
             let (plane, labels) = (reach.plane, reach.labels.clone());
-            let (marks, seated) = (BTreeSet::new(), Seated::ThatOfItself);
-            let lot = Lot { away, files, folder, marks, plane, labels, seated };
+            let (marks, idle, seated) = (BTreeSet::new(), reach.idle.clone(), Seated::ThatOfItself);
+            let lot = Lot { away, files, folder, marks, idle, plane, labels, seated };
             found.push((lot, reach));
         }
     }
@@ -265,7 +272,11 @@ fn loose(files: &dyn Files, entries: &[RepoPath], marks: &[Mark]) -> Vec<Object>
     let paths: BTreeSet<&RepoPath> = marked.iter().copied().chain(entries).collect();
     let paths: Vec<&RepoPath> = paths.into_iter().collect();
     let is_loose = |object: &Object| {
-        is_release(object) || leaves_out(object) || argo::is_cluster(object) || marked.contains(&object.file)
+        is_release(object)
+            || leaves_out(object)
+            || suspended::is_told(object)
+            || argo::is_cluster(object)
+            || marked.contains(&object.file)
     };
     let found = parallel::fold(&paths, |found: &mut Vec<Object>, path| {
         let objects = Object::of_file(files, path).into_iter().flat_map(openshift::processed);
@@ -289,7 +300,7 @@ impl Walk<'_> {
             seen.entry(top::id(object)).or_default().push(own);
             self.fills |= fills(object);
         }
-        let way = Way { labels: top.labels(), ..Way::default() };
+        let way = Way { labels: top.labels(), idle: top.is_suspended(cluster), ..Way::default() };
         self.take(made, way, [top.file()], watch, &mut todo);
         while let Some((object, way)) = todo.pop_front() {
             // What one set makes for several clusters may have one name; what takes itself in is the same again.
@@ -303,7 +314,12 @@ impl Walk<'_> {
             self.fills |= fills(&object);
             let watch = Watch::new(self.files);
             if let Some(mut made) = top::made(&object, cluster, &watch) {
-                let way = way.on(&object);
+                // What it deploys it goes on with, as the cluster has it.
+                if way.idle || suspended::is_left(&object) {
+                    let (places, seat) = (self.places, made.away.clone().or_else(|| way.seat.clone()));
+                    self.reaches.entry(seat).or_default().leave(&object, places);
+                }
+                let way = Way { idle: suspended::is_suspended(&object, cluster), ..way.on(&object) };
                 made.objects.extend(argo::managed_namespace(&object));
                 self.take(made, way, [&object.file].into_iter().chain(&object.by), watch, &mut todo);
             }
@@ -342,6 +358,9 @@ impl Walk<'_> {
         }
         for object in made.objects.into_iter().chain(charted) {
             let ignored = way.ignored || made.ignored.contains(&object.file);
+            if suspended::is_left(&object) && !is_root(&object) {
+                reach.leave(&object, places);
+            }
             let way = || Way { ignored, ..way.clone() };
             if is_root(&object) {
                 todo.push_back((object, way()));
@@ -378,8 +397,12 @@ impl Walk<'_> {
         let watch = Watch::new(self.files);
         let Some(made) = top::made(object, around, &watch) else { return };
         let (places, files, charts) = (self.places, self.files, self.charts);
-        let way = Way { seat: made.away.or(way.seat), ..way };
         let mut reach = Reach::default();
+        if way.idle || suspended::is_left(object) {
+            reach.leave(object, places);
+        }
+        let idle = suspended::is_suspended(object, around);
+        let way = Way { seat: made.away.or(way.seat), idle, ..way };
         reach.near.extend(watch.into_read().iter().filter_map(|path| places.file(path)));
         made.charts.iter().for_each(|chart| reach.chart((files, charts), places, chart));
         let charted = || made.charts.iter().flat_map(|chart| charts.of(chart));
@@ -399,6 +422,8 @@ impl Walk<'_> {
     fn join(&mut self, found: Reach, way: Way) {
         let leads = !way.ignored && (found.plane || found.has_plane(self.places));
         let reach = self.reaches.entry(way.seat).or_default();
+        reach.idle.extend(found.idle);
+        reach.idle.extend(found.exact.iter().filter(|_| way.idle));
         if way.ignored { &mut reach.maybe } else { &mut reach.exact }.extend(found.exact);
         reach.near.extend(found.near);
         reach.maybe.extend(found.maybe);
@@ -428,6 +453,11 @@ impl Reach {
         let near = self.near.iter().filter_map(|file| places.of.get(*file)).flat_map(|(marks, _)| marks);
         let mut marks = self.exact.iter().chain(near).filter_map(|mark| places.marks.get(*mark));
         marks.any(|mark| mark.role == Role::ControlPlane)
+    }
+
+    /// Takes the places of an object that is left as its cluster has it.
+    fn leave(&mut self, object: &Object, places: &Places<'_>) {
+        object.value.scalars().into_iter().for_each(|scalar| places.read(scalar, &mut self.idle));
     }
 
     /// Takes out the places of which nothing need be in what is deployed.
@@ -462,17 +492,4 @@ impl Reach {
             inner.folder.iter().for_each(|folder| places.below(folder.as_str(), &mut self.near));
         }
     }
-}
-
-/// Returns, of what several clusters have by one name and a release reads, its own cluster's; `None` where the tree does not
-/// tell which that is.
-fn own_sources<'c>(release: &Object, cluster: &Cluster<'c>) -> Option<Vec<&'c Object>> {
-    let sources = kinds::sources(release, cluster);
-    let has_rivals =
-        |source: &&Object| !cluster.has_itself(source) && cluster.namesakes(source).next().is_some();
-    if !sources.iter().any(has_rivals) {
-        return Some(Vec::new());
-    }
-    let [own] = cluster.variants(&sources, &release.file).try_into().ok()?;
-    Some(own)
 }

@@ -18,7 +18,7 @@ use crate::{
         kustomize::{self, is_kustomization},
         note::Note,
         object::{Labels, Object},
-        openshift,
+        openshift, suspended,
         terraform::{is_terraform, terraform},
         tree_chart::Evaluations,
         value::Scalar,
@@ -137,6 +137,15 @@ impl Top {
             Self::Object(object) => object.labels(),
             Self::Overlay(_) | Self::Apply(_) => Labels::new(),
             Self::Bundle(bundle) => bundle.labels.clone(),
+        }
+    }
+
+    /// Tells whether what it has deployed is left as it is.
+    pub(super) fn is_suspended(&self, cluster: &Cluster<'_>) -> bool {
+        match self {
+            Self::Object(object) => suspended::is_suspended(object, cluster),
+            Self::Bundle(bundle) => bundle.is_paused,
+            Self::Overlay(_) | Self::Apply(_) => false,
         }
     }
 

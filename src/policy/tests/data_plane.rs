@@ -24,13 +24,16 @@ fn proxies_follow_the_control_plane_after_the_wait() {
 #[test]
 fn proxies_of_several_installations_name_the_one_that_they_wait_for() {
     let (running, installation) = (Some(edge("26.8.1")), Some("dev".to_owned()));
-    let waits = Some(Waits { running, installation: installation.clone() });
+    let waits = Waits { running, installation: installation.clone(), is_suspended: false };
     let on = |from: &str| {
-        let needs = Needs { waits: waits.clone(), ..needs(from, from) };
+        let needs = Needs { waits: Some(waits.clone()), ..needs(from, from) };
         data_plane(&Policy::default(), &needs, plane("26.8.2", None, 0), now())
     };
     assert_eq!(hold(on("26.8.2")).reason, HoldReason::ControlPlaneBehind { running, installation });
     assert_eq!(target(on("26.8.1")), "edge-26.8.2", "what waits keeps nobody back");
+    let suspended = Waits { running: None, is_suspended: true, ..waits.clone() };
+    let installation = suspended.installation.clone();
+    assert_eq!(suspended.reason(), HoldReason::ControlPlaneSuspended { installation });
 }
 
 #[test]

@@ -44,6 +44,7 @@ fn every_hold_says_until_when_or_until_what() {
         HoldReason::ControlPlaneWentBack { running: edge("26.8.2") },
         HoldReason::ControlPlaneBehind { running: Some(edge("26.8.2")), installation: None },
         HoldReason::ControlPlaneBehind { running: None, installation: Some("dev".into()) },
+        HoldReason::ControlPlaneSuspended { installation: Some("dev".into()) },
     ];
     for reason in reasons {
         for (release, until) in [(None, None), (Some(edge("26.8.3")), Some(now()))] {

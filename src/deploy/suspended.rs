@@ -1,0 +1,127 @@
+//! What deployers are told to leave as it is: a merge changes nothing of it in any cluster until that is taken back.
+//!
+//! In: an object, and those of its cluster. Out: whether its controller leaves what it has deployed, or whoever applies it
+//! leaves the object itself. Sources: `spec.suspend` of Flux's objects; kustomize-controller (`apply`); flux-operator
+//! (`ReconcileAnnotation`); Argo CD (`controller/appcontroller.go`, `AnnotationKeyAppSkipReconcile`).
+
+use super::{
+    argo,
+    cluster::{Cluster, Reference},
+    flux,
+    object::Object,
+    value::{Scalar, Value},
+};
+
+/// Sources of a source: a HelmRelease names a HelmChart, which names a repository.
+const SOURCES: usize = 2;
+
+/// Where an object names its source.
+const REFERENCES: [&[&str]; 3] =
+    [&["spec", "sourceRef"], &["spec", "chartRef"], &["spec", "chart", "spec", "sourceRef"]];
+
+/// Texts that Go's `strconv.ParseBool` takes for true.
+const TRUE: [&str; 6] = ["1", "t", "T", "true", "TRUE", "True"];
+
+/// Tells whether an object's controller leaves what it has deployed as it is: it is told so, or a source of it is.
+pub(super) fn is_suspended(object: &Object, cluster: &Cluster<'_>) -> bool {
+    let mut at = object;
+    for _ in 0..SOURCES {
+        if is_told(at) {
+            return true;
+        }
+        let Some(source) = source(at, cluster) else { return false };
+        at = source;
+    }
+    is_told(at)
+}
+
+/// Tells whether an object itself says that its controller is to do nothing. What a FluxInstance has Flux sync goes on.
+pub(super) fn is_told(object: &Object) -> bool {
+    match &*object.group() {
+        flux::KUSTOMIZATIONS | flux::RELEASES | flux::SOURCES => {
+            let spec = |key| object.value.text(&["spec", key]);
+            // One of a registry is asked for nothing by itself.
+            let is_registry = object.kind() == "HelmRepository" && spec("type").is_some_and(|t| t == "oci");
+            spec("suspend").is_some_and(|text| text == "true") && !is_registry
+        }
+        flux::OPERATOR => {
+            object.kind() == "ResourceSet"
+                && is_set(object, "fluxcd.controlplane.io/reconcile", &["disabled"])
+        }
+        argo::GROUP if object.kind() == "Application" => {
+            let skips = object.annotation("argocd.argoproj.io/skip-reconcile");
+            skips.is_some_and(|text| TRUE.contains(&&*text.text()))
+        }
+        _ => false,
+    }
+}
+
+/// Tells whether Flux leaves an object that it applies as the cluster has it.
+pub(super) fn is_left(object: &Object) -> bool {
+    is_set(object, "kustomize.toolkit.fluxcd.io/reconcile", &["disabled"])
+        || is_set(object, "kustomize.toolkit.fluxcd.io/ssa", &["ignore", "ifnotpresent"])
+}
+
+/// Tells whether a label or an annotation has one of these values, in whatever case.
+fn is_set(object: &Object, key: &str, values: &[&str]) -> bool {
+    let is_one = |text: &Scalar| values.iter().any(|value| text.text().eq_ignore_ascii_case(value));
+    [object.annotation(key), object.label(key)].into_iter().flatten().any(is_one)
+}
+
+/// Finds the source that one of Flux's objects names.
+fn source<'c>(object: &Object, cluster: &Cluster<'c>) -> Option<&'c Object> {
+    let reference: &Value = REFERENCES.iter().find_map(|path| object.value.path(path))?;
+    let (kind, name) = (reference.text(&["kind"])?, reference.text(&["name"])?);
+    let own = object.namespace().and_then(Scalar::known);
+    let namespace = reference.text(&["namespace"]).or(own);
+    let (namespace, from) = (namespace.as_deref(), &object.file);
+    cluster.find(Reference { group: flux::SOURCES, kind: &kind, name: &name, namespace, from })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{deploy::testing::files, repo::RepoPath};
+
+    fn objects(text: &str) -> Vec<Object> {
+        Object::of_file(&files(&[("a.yaml", text)]), &RepoPath::new("a.yaml").unwrap())
+    }
+
+    #[test]
+    fn objects_and_their_sources_are_told_to_do_nothing() {
+        let of = |of: &str, more: &str| {
+            let text = format!("{{apiVersion: {of}, metadata: {{name: a{more}}}\n");
+            is_told(&objects(&text)[0])
+        };
+        let (release, source) =
+            ("helm.toolkit.fluxcd.io/v2, kind: HelmRelease", "source.toolkit.fluxcd.io/v1");
+        let noted = |key: &str| format!(", annotations: {{{key}}}}}");
+        assert!(of(release, "}, spec: {suspend: true}") && !of(release, "}, spec: {suspend: false}"));
+        let of_registry = |more: &str| of(&format!("{source}, kind: HelmRepository"), more);
+        assert!(
+            of_registry("}, spec: {suspend: true}") && !of_registry("}, spec: {suspend: true, type: oci}")
+        );
+        let application = "argoproj.io/v1alpha1, kind: Application";
+        assert!(of(application, &noted("argocd.argoproj.io/skip-reconcile: 'true'")));
+        assert!(!of(application, &noted("argocd.argoproj.io/skip-reconcile: 'false'")));
+        let disabled = noted("fluxcd.controlplane.io/reconcile: Disabled");
+        assert!(of("fluxcd.controlplane.io/v1, kind: ResourceSet", &disabled));
+        assert!(!of("fluxcd.controlplane.io/v1, kind: FluxInstance", &disabled), "Flux syncs on");
+        let all = objects(
+            "{apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease, metadata: {name: a}, spec: {chartRef: {kind: HelmChart, name: b}}}\n\
+             ---\n{apiVersion: source.toolkit.fluxcd.io/v1, kind: HelmChart, metadata: {name: b}, spec: {sourceRef: {kind: \
+             HelmRepository, name: c}}}\n---\n{apiVersion: source.toolkit.fluxcd.io/v1, kind: HelmRepository, metadata: {name: c}, \
+             spec: {suspend: true}}\n",
+        );
+        assert!(is_suspended(&all[0], &Cluster::new(&all)) && !is_suspended(&all[0], &Cluster::default()));
+    }
+
+    #[test]
+    fn what_is_applied_once_or_never_is_left() {
+        let of =
+            |noted: &str| is_left(&objects(&format!("{{kind: A, metadata: {{name: a, {noted}}}}}\n"))[0]);
+        assert!(of("annotations: {kustomize.toolkit.fluxcd.io/reconcile: disabled}"));
+        assert!(of("labels: {kustomize.toolkit.fluxcd.io/ssa: IfNotPresent}"));
+        assert!(!of("labels: {kustomize.toolkit.fluxcd.io/ssa: Merge}"));
+    }
+}
