@@ -24,4 +24,5 @@ pub mod report;
 pub mod serve;
 pub mod sys;
 pub mod verify;
+mod words;
 pub mod yaml;

@@ -26,6 +26,7 @@ use crate::{
     render::Renderings,
     repo::Tree,
     verify::{CheckId, Finding, Severity},
+    words::{count, listed},
 };
 
 pub use certificates::{Certificates, Known, Replaced};
@@ -262,11 +263,6 @@ pub(crate) fn word_of(value: &impl Serialize) -> String {
         }
         _ => String::new(),
     }
-}
-
-/// Counts with the noun in its right number.
-fn count(n: usize, noun: &str) -> String {
-    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }
 
 fn statement(finding: &Finding) -> Statement {

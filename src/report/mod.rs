@@ -39,6 +39,7 @@ use crate::{
     release::{Feed, Release},
     repo::{ChangeSet, RepoPath},
     verify::{Finding, Severity},
+    words::{count, listed},
 };
 
 pub(crate) use crate::explain::word_of;
@@ -310,13 +311,8 @@ impl PinsReport {
         };
         // A line may name several.
         let lines: BTreeSet<_> = named.iter().map(|pin| (&pin.path, pin.line)).collect();
-        let places: Vec<String> =
-            lines.iter().take(MENTIONS).map(|(path, line)| format!("{path}:{line}")).collect();
-        let more = match lines.len().saturating_sub(MENTIONS) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        format!("a release is named in {}{more}; {hint}", places.join(", "))
+        let places = listed(lines.iter().map(|(path, line)| format!("{path}:{line}")), MENTIONS);
+        format!("a release is named in {places}; {hint}")
     }
 
     /// Returns the report in the style's form.
@@ -478,11 +474,4 @@ fn unread(skipped: &[Skipped]) -> (Vec<&Skipped>, Option<String>) {
 
 fn date(time: Timestamp) -> String {
     time.strftime("%Y-%m-%d").to_string()
-}
-
-fn plural(count: usize, noun: &str) -> String {
-    match count {
-        1 => format!("1 {noun}"),
-        count => format!("{count} {noun}s"),
-    }
 }

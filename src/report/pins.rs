@@ -9,9 +9,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Outside, PinRow, PinsReport, RowReason,
+    Outside, PinRow, PinsReport, RowReason, count,
     escape::{for_terminal, json as to_json},
-    plural,
+    listed,
     table::Table,
     unread, word_of,
 };
@@ -100,9 +100,9 @@ impl PinsReport {
         };
         let skipped = match self.skipped.len() {
             0 => String::new(),
-            n => format!("; {} not read", plural(n, "file")),
+            n => format!("; {} not read", count(n, "file")),
         };
-        format!("{} in {}: {verb}{skipped}.", plural(self.pins.len(), "pin"), plural(files, "file"))
+        format!("{} in {}: {verb}{skipped}.", count(self.pins.len(), "pin"), count(files, "file"))
     }
 
     /// Tells whether more than one installation is named.
@@ -198,11 +198,7 @@ fn place(pin: &PinRow) -> String {
 
 /// Says in one cell which installations a pin serves.
 fn serves(pin: &PinRow) -> Option<String> {
-    let named: Vec<&str> = pin.installations.iter().take(NAMED).map(String::as_str).collect();
-    match pin.installations.len().saturating_sub(NAMED) {
-        0 => (!named.is_empty()).then(|| named.join(", ")),
-        more => Some(format!("{} and {more} more", named.join(", "))),
-    }
+    (!pin.installations.is_empty()).then(|| listed(&pin.installations, NAMED))
 }
 
 /// Names what reads a pin beside its chart: other charts, and proxies.

@@ -1,9 +1,9 @@
 //! A plan or a run for people.
 
 use super::{
-    Outcome, Proposal, RunReport, StageDecision, StageReport, Style, diff,
+    Outcome, Proposal, RunReport, StageDecision, StageReport, Style, count, diff,
     escape::{fenced, for_terminal, lines_for_terminal},
-    plural, unread, word_of,
+    unread, word_of,
 };
 use crate::{
     explain::{Dialect, body, markdown},
@@ -38,7 +38,7 @@ pub(super) fn text(report: &RunReport, style: Style) -> String {
     let notes = report.notes.iter().map(|n| format!("note: {}", for_terminal(n)));
     let unread = report.pins.skipped.len();
     let unread = (unread > 0).then(|| {
-        format!("note: {} could not be read; `uplinker pins` says which and why", plural(unread, "file"))
+        format!("note: {} could not be read; `uplinker pins` says which and why", count(unread, "file"))
     });
     let after: Vec<String> = notes.chain(unread).collect();
     if !after.is_empty() && !style.quiet {
@@ -205,13 +205,13 @@ fn details(stage: &StageReport) -> Vec<String> {
         lines.push(format!("title: {title}"));
         lines.push(format!("branch: {branch} into {base}"));
     }
-    let pins = plural(plan.moves.len(), "pin");
+    let pins = count(plan.moves.len(), "pin");
     match &stage.kept {
         Some(_) => {
             lines.push("not made again: nothing has changed of what it is made from".to_owned());
             lines.push(format!("{pins}:"));
         }
-        None => lines.push(format!("{pins} in {}:", plural(stage.changes.files.len(), "file"))),
+        None => lines.push(format!("{pins} in {}:", count(stage.changes.files.len(), "file"))),
     }
     let line =
         |pin: &Pin, says: String| format!("  {}:{} {}: {says}", pin.path, pin.site.line, word_of(&pin.kind));

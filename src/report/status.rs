@@ -5,9 +5,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Format, Style, date,
+    Format, Style, count, date,
     escape::{for_terminal, json as to_json},
-    plural,
     table::Table,
 };
 use crate::{explain::markdown, linkerd::EdgeVersion, pins::Stage};
@@ -210,12 +209,12 @@ impl Behind {
     pub fn words(&self) -> String {
         match (self.releases, self.days) {
             (0, _) => "current".to_owned(),
-            (releases, None) => plural(releases, "release"),
+            (releases, None) => count(releases, "release"),
             (releases, Some(days)) => {
                 format!(
                     "{}, {}",
-                    plural(releases, "release"),
-                    plural(usize::try_from(days).unwrap_or_default(), "day")
+                    count(releases, "release"),
+                    count(usize::try_from(days).unwrap_or_default(), "day")
                 )
             }
         }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Style,
+    Style, count,
     escape::{for_terminal, json as to_json},
     table::Table,
 };
@@ -172,10 +172,7 @@ impl VerifyReport {
     fn agreement(&self) -> Option<String> {
         let compared = self.deployed + self.proxies > 0 && self.findings.is_empty();
         let (charts, pins) = (self.deployed, self.proxies);
-        let plural = |n: usize| if n == 1 { "" } else { "s" };
-        compared.then(|| {
-            format!("{charts} chart{} and {pins} proxy pin{} go together", plural(charts), plural(pins))
-        })
+        compared.then(|| format!("{} and {} go together", count(charts, "chart"), count(pins, "proxy pin")))
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{CheckId, Finding, Verification};
+use super::{CheckId, Finding, Verification, listed};
 use crate::{
     linkerd::{CRDS, EdgeVersion, is_control_plane},
     pins::{Form, Pin, Reason, Stage},
@@ -86,9 +86,7 @@ fn fixes(pin: &Pin, is_of: impl Fn(&str) -> bool) -> bool {
 
 impl Apart {
     fn finding(self, pin: &Pin, chart: &str, names: &[&str], to: EdgeVersion) -> Finding {
-        let first: Vec<String> = names.iter().take(NAMED).map(|name| format!("`{name}`")).collect();
-        let more = names.len().checked_sub(NAMED).filter(|more| *more > 0);
-        let of = first.join(", ") + &more.map(|more| format!(" and {more} more")).unwrap_or_default();
+        let of = listed(names.iter().map(|name| format!("`{name}`")), NAMED);
         let value = &pin.value;
         let found = match self {
             Self::Plane { at, is_held } => {

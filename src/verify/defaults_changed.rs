@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{CheckId, Checked, Finding, Verification, count};
+use super::{CheckId, Checked, Finding, Verification, count, listed};
 use crate::{
     linkerd,
     render::{FieldChange, FieldPath, Rendering, Segment, names_release_only},
@@ -73,10 +73,7 @@ fn of_one(input: &Verification<'_>, rendering: &Rendering) -> Vec<Finding> {
 }
 
 fn names(paths: &[String]) -> String {
-    let more = paths.len().saturating_sub(SHOWN);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let names: Vec<String> = paths.iter().take(SHOWN).map(|path| format!("`{}`", shortened(path))).collect();
-    format!("{}{more}", names.join(", "))
+    listed(paths.iter().map(|path| format!("`{}`", shortened(path))), SHOWN)
 }
 
 fn change(input: &Verification<'_>, rendering: &Rendering, change: &FieldChange) -> Finding {

@@ -60,6 +60,7 @@ use crate::{
     release::Catalog,
     render::Renderings,
     repo::{ChangeSet, RepoPath, Tree},
+    words::{count, listed},
 };
 
 pub use check_id::CheckId;
@@ -224,13 +225,11 @@ fn united(findings: Vec<Finding>) -> Vec<Finding> {
     let one = |(finding, places): (Finding, BTreeSet<Option<Place>>)| {
         let mut places = places.into_iter().flatten();
         let first = places.next();
-        let others: Vec<String> = places.map(|place| place.to_string()).collect();
-        let more = match others.len().saturating_sub(PLACES) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
+        let others: Vec<_> = places.collect();
+        let also = match others.is_empty() {
+            true => String::new(),
+            false => format!(" (also at {})", listed(&others, PLACES)),
         };
-        let named = others.iter().take(PLACES).cloned().collect::<Vec<_>>().join(", ");
-        let also = if named.is_empty() { String::new() } else { format!(" (also at {named}{more})") };
         Finding { place: first, reason: finding.reason + &also, ..finding }
     };
     let mut findings: Vec<Finding> = by_words.into_iter().map(one).collect();
@@ -328,12 +327,6 @@ impl Finding {
     fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
-}
-
-/// Counts a thing in words: `1 file`, `2 files`.
-fn count(number: usize, thing: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {thing}{plural}")
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{CheckId, Checked, Finding, Verification, count};
+use super::{CheckId, Checked, Finding, Verification, count, listed};
 use crate::render::NotRendered;
 
 pub(super) const ID: CheckId = CheckId::NotRendered;
@@ -40,14 +40,8 @@ fn preview(reason: &str, hint: &str, charts: &[&NotRendered]) -> Finding {
     let mut names: Vec<String> = charts.iter().map(|one| format!("{} ({})", one.chart, one.path)).collect();
     names.sort();
     names.dedup();
-    let all = names.len();
-    names.truncate(NAMED);
-    let more = match all.saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let names = names.join(", ");
-    let text = format!("what {names}{more} would change in the cluster is not shown: {reason}");
+    let names = listed(&names, NAMED);
+    let text = format!("what {names} would change in the cluster is not shown: {reason}");
     Finding::info(ID, text).hint(hint)
 }
 

@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{CheckId, Checked, Finding, Severity, Verification, count};
+use super::{CheckId, Checked, Finding, Severity, Verification, count, listed};
 use crate::{
     linkerd::{CONTROL_PLANE, EdgeVersion, Knowledge},
     pins::{Inventory, Pin, PinKind, Reason, Stage},
@@ -100,15 +100,10 @@ fn leap(input: &Verification<'_>, after: &Inventory) -> Option<Finding> {
 fn together<'i>(input: &'i Verification<'_>) -> impl Iterator<Item = Finding> + 'i {
     input.moving().filter_map(|(pin, _)| {
         let lines = pin.of_proxies()?;
-        let named: Vec<String> = lines.iter().take(NAMED).map(|(path, line)| format!("{path}:{line}")).collect();
-        let more = match lines.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
         let reason = format!(
-            "`{}` is the version of proxies too ({}{more}): they go to {} with this change, not once the control plane runs it",
+            "`{}` is the version of proxies too ({}): they go to {} with this change, not once the control plane runs it",
             pin.value,
-            named.join(", "),
+            listed(lines.iter().map(|(path, line)| format!("{path}:{line}")), NAMED),
             input.plan.to
         );
         let hint = "write the version of proxies where nothing else reads it; they follow in a pull request of their own then";

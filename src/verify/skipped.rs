@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{CheckId, Checked, Finding, Severity, Verification, count};
+use super::{CheckId, Checked, Finding, Severity, Verification, count, listed};
 use crate::{
     linkerd::EdgeVersion,
     pins::{Form, SkipReason, Skipped, mentions},
@@ -91,11 +91,7 @@ fn text(input: &Verification<'_>, skipped: &Skipped) -> Option<String> {
 }
 
 fn not_read(reason: SkipReason, files: &[&Skipped]) -> Finding {
-    let names: Vec<&str> = files.iter().take(NAMED).map(|s| s.path.as_str()).collect();
-    let more = match files.len().checked_sub(NAMED) {
-        Some(more) if more > 0 => format!(" and {more} more"),
-        _ => String::new(),
-    };
+    let names = listed(files.iter().map(|skipped| &skipped.path), NAMED);
     let number = count(files.len(), "file");
     let verb = match (reason, files.len()) {
         // Nothing of these was read.
@@ -103,8 +99,7 @@ fn not_read(reason: SkipReason, files: &[&Skipped]) -> Finding {
         (_, 1) => "mentions",
         _ => "mention",
     };
-    let text =
-        format!("{number} that {verb} Linkerd, not read ({}): {}{more}", words(reason), names.join(", "));
+    let text = format!("{number} that {verb} Linkerd, not read ({}): {names}", words(reason));
     Finding::info(ID, text)
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{CheckId, Checked, Finding, Verification, count};
+use super::{CheckId, Checked, Finding, Verification, count, listed};
 use crate::{linkerd::EdgeVersion, pins::Pin, repo::RepoPath};
 
 pub(super) const ID: CheckId = CheckId::StaleComment;
@@ -22,11 +22,8 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let mut stale: Vec<String> = stale.collect();
     stale.dedup();
     let finding = (!stale.is_empty()).then(|| {
-        let more = stale.len().saturating_sub(NAMED);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let named: Vec<&str> = stale.iter().take(NAMED).map(String::as_str).collect();
         let lines = count(stale.len(), "changed line");
-        let reason = format!("the old release is in the comment of {lines}: {}{more}", named.join(", "));
+        let reason = format!("the old release is in the comment of {lines}: {}", listed(&stale, NAMED));
         Finding::info(ID, reason).hint("set it by hand in this branch, or leave it; comments are not edited")
     });
     Checked { looked_at: count(moving.len(), "changed line"), findings: finding.into_iter().collect() }

@@ -8,7 +8,7 @@
 use serde_json::{Map, Value};
 use similar::get_close_matches;
 
-use super::{CheckId, Checked, Finding, Verification, count};
+use super::{CheckId, Checked, Finding, Verification, count, listed};
 use crate::{
     linkerd::{is_free_form, reads_undeclared, replaced_value},
     render::Rendering,
@@ -135,15 +135,11 @@ fn as_before(rendering: &Rendering, unknown: &[Unknown<'_>]) -> Finding {
         Some(meant) => format!("`{}` (did you mean `{meant}`?)", shortened(&unknown.path)),
         None => format!("`{}`", shortened(&unknown.path)),
     };
-    let names: Vec<String> = unknown.iter().take(NAMED).map(name).collect();
-    let more = match unknown.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let (to, from, names) = (&rendering.to, &rendering.from.version, names.join(", "));
+    let names = listed(unknown.iter().map(name), NAMED);
+    let (to, from) = (&rendering.to, &rendering.from.version);
     let reason = match unknown.len() {
         1 => format!("{names} is a value that {to} does not know, nor did {from}: it has no effect"),
-        _ => format!("{names}{more} are values that {to} does not know, nor did {from}: they have no effect"),
+        _ => format!("{names} are values that {to} does not know, nor did {from}: they have no effect"),
     };
     Finding::info(ID, reason).at(&rendering.path, rendering.line)
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{CheckId, Checked, Finding, Severity, Verification, apart::apart, count};
+use super::{CheckId, Checked, Finding, Severity, Verification, apart::apart, count, listed};
 use crate::{
     linkerd::{EdgeVersion, PROXY_VERSION, retired_chart},
     pins::{Form, Line, Pin, PinKind, Reason},
@@ -61,12 +61,8 @@ fn stay_sealed(pins: &[&Pin]) -> Option<Finding> {
     let files: BTreeSet<&str> = pins.iter().map(|pin| pin.path.as_str()).collect();
     let number = count(files.len(), "encrypted file");
     let verb = if files.len() == 1 { "stays" } else { "stay" };
-    let more = match files.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let files = files.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
-    let reason = format!("{number} {verb} as committed, made by `{}`: {files}{more}", first.value);
+    let files = listed(files, NAMED);
+    let reason = format!("{number} {verb} as committed, made by `{}`: {files}", first.value);
     Some(Finding::info(ID, reason).at_pin(first))
 }
 

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::{
-    CheckId, Checked, Finding, Verification,
+    CheckId, Checked, Finding, Verification, listed,
     rendered::{Compared, compared, looked_at},
 };
 use crate::render::{Object, ObjectKey};
@@ -140,10 +140,10 @@ fn rules(name: &str, old: &Value, new: &Value) -> Option<Finding> {
     let gained = beyond(&new, &old);
     if gained.is_empty() {
         let lost = beyond(&old, &new);
-        let reason = format!("{name} is called for less: no longer for {}", listed(&lost));
+        let reason = format!("{name} is called for less: no longer for {}", listed(&lost, NAMED));
         return (!lost.is_empty()).then(|| Finding::info(ID, reason));
     }
-    Some(Finding::warn(ID, format!("{name} is called for more: {}", listed(&gained))).hint(hint))
+    Some(Finding::warn(ID, format!("{name} is called for more: {}", listed(&gained, NAMED))).hint(hint))
 }
 
 /// Says what one reach has that another has not.
@@ -155,13 +155,6 @@ fn beyond(reach: &Reach, other: &Reach) -> Vec<String> {
         format!("{operation} {resource}{group}{scope}")
     });
     words.collect()
-}
-
-fn listed(words: &[String]) -> String {
-    let shown: Vec<&str> = words.iter().take(NAMED).map(String::as_str).collect();
-    let more = words.len().saturating_sub(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{}{more}", shown.join(", "))
 }
 
 fn webhooks(object: &Object) -> BTreeMap<&str, &Value> {

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Material, word_of};
+use super::{Material, listed, word_of};
 use crate::{
     linkerd::{CRDS, EdgeVersion, Notice, Touches},
     repo::{Entry, RepoPath},
@@ -153,11 +153,9 @@ impl<'a> Repository<'a> {
             .filter(|(_, text)| has_object(text, group, kind))
             .map(|(entry, _)| &entry.path)
             .collect();
-        let named: Vec<&str> = found.iter().take(NAMED).map(|path| path.as_str()).collect();
-        match found.len() {
-            0 => Touch::No,
-            n if n <= NAMED => Touch::Yes(format!("{kind} in {}", named.join(", "))),
-            n => Touch::Yes(format!("{kind} in {} and {} more", named.join(", "), n - NAMED)),
+        match found.is_empty() {
+            true => Touch::No,
+            false => Touch::Yes(format!("{kind} in {}", listed(found, NAMED))),
         }
     }
 
