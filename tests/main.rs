@@ -48,6 +48,7 @@ mod restarts;
 mod rivals;
 mod rounds;
 mod scan;
+mod scan_bounds;
 mod schemas;
 mod service;
 mod shards;

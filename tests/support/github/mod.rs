@@ -16,6 +16,7 @@ mod people;
 mod pulls;
 pub mod rules;
 pub mod state;
+mod token;
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
