@@ -52,6 +52,8 @@ pub(in crate::pins) fn class(path: &RepoPath) -> Class {
             Class::Foreign(SkipReason::UnknownShape)
         }
         "yaml" | "yml" | "json" => Class::Manifest,
+        // What Renovate may do is no pin, in whichever of its forms it is told.
+        "json5" if ["renovate.json5", ".renovaterc.json5"].contains(&name) => Class::Unknown,
         "tf" | "tofu" | "tfvars" => Class::Terraform,
         "hcl" => Class::Foreign(SkipReason::UnknownShape),
         "tpl" | "gotmpl" | "tmpl" => Class::Foreign(SkipReason::HelmTemplate),
@@ -133,6 +135,8 @@ mod tests {
         assert_eq!(class("README.md"), Class::Prose);
         assert_eq!(class("docs/mesh.mdx"), Class::Prose);
         assert_eq!(class("LICENSE"), Class::Unknown);
+        assert_eq!(class(".github/renovate.json5"), Class::Unknown);
+        assert_eq!(class("mesh.json5"), Class::Foreign(SkipReason::UnknownShape));
     }
 
     #[test]
