@@ -122,11 +122,13 @@ fn in_mappings(text: &str) -> Vec<Number> {
     let (mut open, mut found) = (Vec::<Mapping>::new(), Vec::new());
     let mut start = 0;
     for line in text.split_inclusive('\n') {
-        if let Some((depth, key, behind)) = entry(line).filter(|(depth, ..)| *depth <= DEPTH) {
-            let is_new = line.trim_start().starts_with("- ");
-            while let Some(last) = open.pop_if(|last| last.depth > depth || is_new && last.depth == depth) {
-                found.extend(last.into_versions());
-            }
+        let entry = entry(line).filter(|(depth, ..)| *depth <= DEPTH);
+        let is_new = entry.is_some() && line.trim_start().starts_with("- ");
+        let depth = entry.map_or_else(|| depth_of_rest(line), |(depth, ..)| depth);
+        while let Some(last) = open.pop_if(|last| last.depth > depth || is_new && last.depth == depth) {
+            found.extend(last.into_versions());
+        }
+        if let Some((depth, key, behind)) = entry {
             if open.last().is_none_or(|last| last.depth < depth) {
                 open.push(Mapping::new(depth, is_new));
             }
@@ -138,6 +140,14 @@ fn in_mappings(text: &str) -> Vec<Number> {
     }
     found.extend(open.into_iter().flat_map(Mapping::into_versions));
     found
+}
+
+/// Tells how deep a line stands that has no key: what is less deep than a mapping ends it, such as the brace behind a block of
+/// HCL. Comments and the conditions of templates stand anywhere.
+fn depth_of_rest(line: &str) -> usize {
+    let rest = line.trim_start();
+    let is_anywhere = rest.is_empty() || ["#", "//", "{{", "{%"].iter().any(|sign| rest.starts_with(sign));
+    if is_anywhere { usize::MAX } else { line.len() - rest.len() }
 }
 
 /// Finds those of mappings and calls that a line has as a whole: `{name: linkerd-crds, version: 1.8.0}`.
@@ -325,6 +335,12 @@ mod tests {
         assert_eq!(found(program), [("1.12.3", Some(Reason::Channel))]);
         let program = "Chart(\n    \"crds\",\n    chart=\"linkerd-crds\",\n    version=\"1.8.0\",\n)\n";
         assert_eq!(found(program), [("1.8.0", Some(Reason::Channel))]);
+        let blocks = "resource \"helm_release\" \"a\" {\n  chart = \"cert-manager\"\n  version = \"v1.7.1\"\n}\n\nmodule \"b\" {\n  version = \
+                      \"20.8.5\"\n}\n\nresource \"helm_release\" \"c\" {\n  chart = \"linkerd-crds\"\n\n# the last one\n  version = \
+                      \"1.8.0\"\n}\n";
+        assert_eq!(found(blocks), [("1.8.0", Some(Reason::Channel))]);
+        let template = "chart: linkerd-crds\n{{- if .Values.old }}\nversion: 1.8.0\n{{- end }}\n";
+        assert_eq!(found(template), [("1.8.0", Some(Reason::Channel))]);
         let of = |address: &str| found(&format!("chart:\n  repository: {address}\n  version: 2.7.0\n")).len();
         let addresses = ["https://helm.linkerd.io/stable", "'https://helm.linkerd.io/stable/'"];
         assert_eq!(addresses.map(of), [1, 1], "Flux's first HelmRelease need not name the chart");
