@@ -209,7 +209,7 @@ fn what_a_map_gives_to_a_variable_that_nobody_here_fills_is_told() {
         found.pins.iter().map(|p| (p.kind, p.value.clone(), p.stays)).collect::<Vec<_>>()
     };
     let version = (PinKind::Other, "2026.8.2".to_owned(), Some(Reason::NotFollowed));
-    assert_eq!(told(&map("ConfigMap")), [version.clone()]);
+    assert_eq!(told(&map("ConfigMap")), std::slice::from_ref(&version));
     assert_eq!(told(&map("Calendar")), [], "Flux takes no variables from such an object");
     let made = "configMapGenerator:\n- name: versions\n  literals: [mesh_version=2026.8.2]\n";
     assert_eq!(told(made), [version]);

@@ -9,6 +9,7 @@ use super::{
     cluster::{Cluster, Reference},
     flux,
     object::Object,
+    typed::is_true,
     value::{Scalar, Value},
 };
 
@@ -39,10 +40,10 @@ pub(super) fn is_suspended(object: &Object, cluster: &Cluster<'_>) -> bool {
 pub(super) fn is_told(object: &Object) -> bool {
     match &*object.group() {
         flux::KUSTOMIZATIONS | flux::RELEASES | flux::SOURCES => {
-            let spec = |key| object.value.text(&["spec", key]);
             // One of a registry is asked for nothing by itself.
-            let is_registry = object.kind() == "HelmRepository" && spec("type").is_some_and(|t| t == "oci");
-            spec("suspend").is_some_and(|text| text == "true") && !is_registry
+            let is_of_registry = object.value.text(&["spec", "type"]).is_some_and(|text| text == "oci");
+            let is_asked = object.kind() != "HelmRepository" || !is_of_registry;
+            is_asked && is_true(&object.value, &["spec", "suspend"])
         }
         flux::OPERATOR => {
             object.kind() == "ResourceSet"

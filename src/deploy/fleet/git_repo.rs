@@ -11,6 +11,7 @@ use crate::{
         files::Files,
         object::{Labels, Object},
         repositories, selector,
+        typed::is_true,
         value::Value,
     },
     repo::RepoPath,
@@ -94,7 +95,7 @@ impl GitRepo {
 
 /// Tells whether a spec says that its clusters keep what they have.
 pub(super) fn is_paused(spec: &Value) -> bool {
-    spec.text(&["paused"]).is_some_and(|text| text == "true")
+    is_true(spec, &["paused"])
 }
 
 /// Brings a path as Fleet takes it (`/a/b/`) to the form of the tree.

@@ -1,7 +1,7 @@
 //! Requests and answers as bytes of HTTP/1.1.
 
 use std::{
-    io::{self, BufRead, Read, Write},
+    io::{self, BufRead, Write},
     net::TcpStream,
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
