@@ -41,7 +41,7 @@ pub(super) struct Ours {
 }
 
 /// The prefix of Buoyant Enterprise for Linkerd's charts.
-const ENTERPRISE: &str = "linkerd-enterprise";
+pub(super) const ENTERPRISE: &str = "linkerd-enterprise";
 
 // === impl Origin ===
 

@@ -10,7 +10,7 @@ use crate::{
     linkerd::{self, CHARTS, RETIRED_CHARTS},
     pins::{
         Reason,
-        origin::is_linkerds,
+        origin::{ENTERPRISE, is_linkerds},
         version_text::{Expects, Judged, VersionText, judge},
     },
 };
@@ -217,7 +217,8 @@ fn gives_linkerds(key: &str) -> bool {
     let of = of.map(|of| of.strip_suffix("chart").unwrap_or(of));
     let mut charts = CHARTS.into_iter().chain(RETIRED_CHARTS.into_iter().map(|chart| chart.name));
     of.is_some_and(|of| {
-        matches!(of, "linkerd" | "l5d") || charts.any(|chart| is_own(chart) && plain(chart) == of)
+        matches!(of, "linkerd" | "l5d" | "linkerdenterprise")
+            || charts.any(|chart| is_own(chart) && plain(chart) == of)
     })
 }
 
@@ -274,14 +275,17 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(ends).filter(|word| !word.is_empty())
 }
 
-/// Tells whether a word is the name of one of Linkerd's charts, alone or behind its repository's.
+/// Tells whether a word is the name of one of Linkerd's charts, alone or behind its repository's. One that others have too,
+/// `jaeger`, is Linkerd's behind a repository that is called so.
 fn is_chart(word: &str) -> bool {
-    linkerd::is_chart(word.rsplit('/').next().unwrap_or(word))
+    let (repository, name) = word.rsplit_once('/').unwrap_or(("", word));
+    let is_called_so = ["linkerd", "l5d"].iter().any(|name| repository.contains(name));
+    is_own(name) || is_called_so && linkerd::is_chart(name)
 }
 
-/// Tells whether a word is the name of a chart that is Linkerd's wherever it stands, as `jaeger` is not.
+/// Tells whether a word is the name of a chart that is Linkerd's wherever it stands, or of Buoyant's distribution of it.
 fn is_own(word: &str) -> bool {
-    word.starts_with("linkerd") && linkerd::is_chart(word)
+    word.starts_with(ENTERPRISE) || word.starts_with("linkerd") && linkerd::is_chart(word)
 }
 
 fn moved(span: Range<usize>, by: usize) -> Range<usize> {
@@ -311,11 +315,14 @@ mod tests {
             found("helm_resource('x', 'l/linkerd-viz', flags=['--version', '30.12.11'])"),
             of("30.12.11")
         );
+        assert_eq!(found("helm install jaeger linkerd/jaeger --version 2.9.4"), of("2.9.4"));
+        assert_eq!(found("helm install x l/linkerd-enterprise-crds --version 2.15.5"), of("2.15.5"));
         assert_eq!(found("helm install x l/linkerd-crds --version 1.9.0-edge"), [("1.9.0-edge", None)]);
         assert_eq!(found("helm install x l/linkerd-crds --version v2026.8.2"), [("2026.8.2", None)]);
         for other in [
             "helm install linkerd-crds l/linkerd-crds --version 2026.8.2",
             "helm install linkerd-crds l/linkerd-crds --version $VERSION",
+            "helm install jaeger jaegertracing/jaeger --version 3.4.1",
             "helm install linkerd-crds l/linkerd-crds --version '~1.8'",
             "helm install linkerd-crds l/linkerd-crds\nhelm install cert-manager j/cert-manager --version 1.16.1",
         ] {
@@ -329,6 +336,8 @@ mod tests {
                     chart: \"linkerd-control-plane\"\nname: linkerd-viz\nversion: 1.0.0\n";
         assert_eq!(found(text), [("1.16.11", Some(Reason::Channel))]);
         assert_eq!(found("chart: linkerd-crds\nappVersion: 1.0.0\ntargetRevision: '1.8.0'\n").len(), 1);
+        assert_eq!(found("chart: linkerd-enterprise-control-plane\ntargetRevision: 2.15.5\n").len(), 1);
+        assert_eq!(found("chart: jaeger\nversion: 3.4.1\n"), []);
         assert_eq!(found("chart: linkerd-crds-extra\nversion: 1.0.0\n"), []);
         let program = "const (\n\tlinkerdRepo    = \"https://helm.linkerd.io/stable\"\n\tlinkerdVersion = \"1.12.3\"\n\tkubeVersion = \
                        \"1.30.0\"\n)\n";
@@ -392,6 +401,7 @@ mod tests {
             "sh -c '${LINKERD_VERSION:-2.14.10}'",
             "{\"linkerdCrdsChartVersion\": \"v2.14.10\"}",
             "linkerd2-cni.version: 2.14.10",
+            "LINKERD_ENTERPRISE_VERSION=2.14.10",
         ] {
             assert_eq!(found(told), [("2.14.10", Some(Reason::Channel))], "{told}");
         }
