@@ -64,9 +64,11 @@ pub(super) struct Token {
 }
 
 /// How the releases of Linkerd's other channels begin.
-pub(super) const CHANNELS: [&str; 2] = ["stable-", "enterprise-"];
+pub(super) const CHANNELS: [&str; 3] = ["stable-", "enterprise-", PREVIEW];
 /// How tags of all of them do.
-pub(super) const TAGS: [&str; 3] = ["edge-", CHANNELS[0], CHANNELS[1]];
+pub(super) const TAGS: [&str; 4] = ["edge-", CHANNELS[0], CHANNELS[1], PREVIEW];
+/// How the previews of Buoyant's distribution do, which count by year and month.
+const PREVIEW: &str = "preview-";
 
 /// The longest word that is looked at: `edge-26.8.2` with much around it.
 const LONGEST: usize = 64;
@@ -136,14 +138,15 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
     found
 }
 
-/// Finds the releases of other channels in a line: `stable-2.14.10`, `enterprise-2.18.1`, each standing alone.
+/// Finds the releases of other channels in a line: `stable-2.14.10`, `enterprise-2.18.1`, `preview-25.1.2`, each standing alone.
 pub(super) fn of_other_channels(line: &str) -> impl Iterator<Item = Range<usize>> {
     let all = CHANNELS.into_iter().flat_map(move |channel| line.match_indices(channel));
     all.filter_map(move |(start, channel)| {
         let end = token_end(line.as_bytes(), start);
         let mut numbers = line.get(start + channel.len()..end)?.split(['.', '-']);
         let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-        let is_release = numbers.next() == Some("2") && numbers.next().is_some_and(is_number);
+        let may_begin = |part: &str| part == "2" || channel == PREVIEW && part.len() == 2 && is_number(part);
+        let is_release = numbers.next().is_some_and(may_begin) && numbers.next().is_some_and(is_number);
         let before = line.get(..start)?;
         let stands = match before.strip_suffix('-') {
             Some(before) => may_stand_before(before),
@@ -366,13 +369,21 @@ mod tests {
             ("rm ~/.linkerd2/bin/linkerd-stable-2.10.0 > /dev/null", "stable-2.10.0"),
             ("  ref: stable-2.14.x", "stable-2.14.x"),
             ("We were on enterprise-2.18.1-1.", "enterprise-2.18.1-1"),
+            ("BEL_VERSION=preview-25.1.2", "preview-25.1.2"),
             ("not unstable-2.1.0, stable-2.9.4", "stable-2.9.4"),
         ] {
             assert_eq!(found(line).as_deref(), Some(name), "{line}");
         }
-        for line in
-            ["linkerd2-stable-chart", "stable-3.1.0", "stable-2", "x_stable-2.1.0", "spark-stable-2.1.0"]
-        {
+        for line in [
+            "linkerd2-stable-chart",
+            "stable-3.1.0",
+            "stable-2",
+            "x_stable-2.1.0",
+            "spark-stable-2.1.0",
+            "stable-25.1.2",
+            "preview-3.1.0",
+            "preview-2025.1.2",
+        ] {
             assert_eq!(found(line), None, "{line}");
         }
     }
