@@ -113,12 +113,13 @@ pub fn kustomization(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) 
     if let Some(variables) = Variables::of(object, cluster) {
         let shadowed = variables.shadowed(object, cluster);
         for object in &mut build.objects {
-            let other = shadowed.as_ref().and_then(|other| other.fill(object, files, &mut Vec::new()));
+            let fill = |other: &Variables| other.fill(object, files, &mut Vec::new());
+            let others: Vec<Value> = shadowed.iter().filter_map(fill).collect();
             if let Some(value) = variables.fill(object, files, &mut build.notes) {
                 object.value = value;
             }
-            let other = other.filter(|value| *value != object.value);
-            build.shadowed.extend(other.map(|value| Object { value, ..object.clone() }));
+            let others = others.into_iter().filter(|value| *value != object.value);
+            build.shadowed.extend(others.map(|value| Object { value, ..object.clone() }));
         }
         for object in build.covered.iter_mut().chain(&mut build.unpatched) {
             let filled = variables.fill(object, files, &mut Vec::new());

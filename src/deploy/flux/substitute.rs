@@ -18,6 +18,8 @@ use crate::deploy::{
 
 /// The label or annotation that keeps an object as it is.
 const SUBSTITUTE: &str = "kustomize.toolkit.fluxcd.io/substitute";
+/// Maps of one Kustomization that are laid over the others.
+const SHADOWED: usize = 20;
 
 /// The variables of one Kustomization.
 #[derive(Clone, Debug, Default)]
@@ -88,16 +90,16 @@ impl Variables {
         (always || !variables.known.is_empty() || !variables.outside.is_empty()).then_some(variables)
     }
 
-    /// Reads them the other way round, so that those come up that others are laid over; `None` where that changes nothing.
-    pub fn shadowed(&self, kustomization: &Object, cluster: &Cluster<'_>) -> Option<Self> {
-        let post_build = kustomization.value.path(&["spec", "postBuild"])?;
-        let mut variables = Self::default();
-        variables.take_own(post_build);
-        for from in post_build.list_at("substituteFrom").iter().rev() {
+    /// Lays each map over all others once, so that what these are laid over comes up; without those that change nothing.
+    pub fn shadowed(&self, kustomization: &Object, cluster: &Cluster<'_>) -> Vec<Self> {
+        let build = kustomization.value.path(&["spec", "postBuild"]);
+        let maps = build.into_iter().flat_map(|build| build.list_at("substituteFrom")).take(SHADOWED);
+        let each = maps.map(|from| {
+            let mut variables = self.clone();
             variables.take_from(kustomization, from, cluster);
-        }
-        let differs = |(name, value): (&String, &Scalar)| variables.known.get(name) != Some(value);
-        self.known.iter().any(differs).then_some(variables)
+            Self { outside: self.outside.clone(), ..variables }
+        });
+        each.filter(|variables| variables.known != self.known).collect()
     }
 
     /// The variables of a Kustomization that is not in the tree.

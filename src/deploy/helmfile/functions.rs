@@ -42,10 +42,12 @@ pub(super) struct Run<'f> {
     bounds: &'f Bounds,
     /// Which branch is taken where the tree does not decide.
     pub outcome: usize,
-    /// Whether values are laid over each other the other way round, so that those come up that others are laid over.
-    pub reversed: bool,
     /// How many there are.
     pub outcomes: Cell<usize>,
+    /// Which of the values that are laid over each other lies over all others: so what these are laid over comes up.
+    pub top: Option<usize>,
+    /// How many are laid over each other, where these are most.
+    pub layers: Cell<usize>,
     /// Everything that was read.
     pub read: RefCell<BTreeSet<RepoPath>>,
     pub notes: RefCell<Vec<Note>>,
@@ -81,16 +83,17 @@ impl<'f> Run<'f> {
             files,
             bounds,
             outcome,
-            reversed: false,
             outcomes: Cell::new(1),
+            top: None,
+            layers: Cell::new(0),
             read: RefCell::default(),
             notes: RefCell::default(),
         }
     }
 
-    /// Lays values over each other the other way round.
-    pub fn reversed(self) -> Self {
-        Self { reversed: true, ..self }
+    /// Of values that are laid over each other lays one over all others.
+    pub fn topped(self, top: usize) -> Self {
+        Self { top: Some(top), ..self }
     }
 
     /// Counts a file or a release; `false` where there have been too many, which is noted.

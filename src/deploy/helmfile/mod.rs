@@ -30,6 +30,8 @@ use state::{Loader, State, Values};
 
 /// Environments of one entry point.
 const ENVIRONMENTS: usize = 200;
+/// Values that are laid over the others of one environment.
+const SHADOWED: usize = 20;
 /// Helmfiles in helmfiles.
 const DEPTH: usize = 16;
 
@@ -157,8 +159,14 @@ fn environment(
     suppose(&mut found.charts);
     contexts.values_mut().for_each(|charts| suppose(charts));
     found.applied.applies = applies(path, name, contexts);
-    let run = Run::new(files, spare, 0).reversed();
-    found.shadowed = without_contexts(charts(&Loader::new(run, name), path));
+    for top in 0..SHADOWED {
+        let loader = Loader::new(Run::new(files, spare, 0).topped(top), name);
+        found.shadowed.extend(without_contexts(charts(&loader, path)));
+        // The last is over all others anyway.
+        if top + 2 >= loader.run.layers.get() {
+            break;
+        }
+    }
     (found, names)
 }
 

@@ -187,24 +187,34 @@ impl<'f> Loader<'f> {
         let entries = spec.map_or(&[][..], |spec| spec.list_at("values"));
         let fallback = spec.is_some_and(|s| s.text(&["mergeStrategy"]).is_some_and(|t| t == "fallback"));
         let dot = self.dot(before);
-        let own = self.listed(entries, path, folder, &dot, strict).into_iter().fold(
-            Value::empty(),
-            |all, value| {
-                if fallback != self.run.reversed {
-                    over(&value, &all)
-                } else {
-                    crate::deploy::chart::merged(&all, &value)
-                }
-            },
-        );
-        let defaults = self.entries(state.list_at("values"), path, folder, &dot);
-        if self.run.reversed {
-            return Values { defaults: over(given, &own), own: over(&defaults, &before.all()) };
+        let mut own = self.listed(entries, path, folder, &dot, strict);
+        if let Some(top) = self.run.top {
+            if fallback {
+                own.reverse();
+            }
+            let defaults = self.listed(state.list_at("values"), path, folder, &dot, true);
+            let layers = [before.all()].into_iter().chain(defaults).chain(own).chain([given.clone()]);
+            return Values { defaults: Value::empty(), own: self.topped(top, layers) };
         }
+        let own = own.iter().fold(Value::empty(), |all, value| match fallback {
+            true => over(value, &all),
+            false => crate::deploy::chart::merged(&all, value),
+        });
+        let defaults = self.entries(state.list_at("values"), path, folder, &dot);
         Values {
             defaults: laid(&before.defaults, &defaults, false),
             own: over(&over(&before.own, &own), given),
         }
+    }
+
+    /// Lays values over each other, one of them over all others.
+    fn topped(&self, top: usize, layers: impl Iterator<Item = Value>) -> Value {
+        let mut layers: Vec<Value> = layers.filter(|layer| layer.entries().next().is_some()).collect();
+        self.run.layers.set(self.run.layers.get().max(layers.len()));
+        if let Some(behind) = layers.get_mut(top..).filter(|behind| !behind.is_empty()) {
+            behind.rotate_left(1);
+        }
+        layers.iter().fold(Value::empty(), |all, layer| over(&all, layer))
     }
 
     /// Reads a list of values, mappings and names of files, and lays each over those before it.
