@@ -4,48 +4,48 @@
 //! travelled: through aliases, merges, patches, generators, replacements, substitution. One file a deployer; all is
 //! pure, nothing is contacted, and nothing of a repository is run.
 
-pub mod apply;
-pub mod argo;
-pub mod build;
-pub mod chart;
-pub mod cluster;
-pub mod difference;
-pub mod files;
-pub mod fleet;
-pub mod flux;
-pub mod go_template;
-pub mod go_yaml;
-pub mod handed;
-pub mod helmfile;
-pub mod installation;
-pub mod json_patch;
-pub mod k3s;
-pub mod kinds;
+pub(crate) mod apply;
+pub(crate) mod argo;
+pub(crate) mod build;
+pub(crate) mod chart;
+pub(crate) mod cluster;
+pub(crate) mod difference;
+pub(crate) mod files;
+pub(crate) mod fleet;
+pub(crate) mod flux;
+pub(crate) mod go_template;
+pub(crate) mod go_yaml;
+pub(crate) mod handed;
+pub(crate) mod helmfile;
+pub(crate) mod installation;
+pub(crate) mod json_patch;
+pub(crate) mod k3s;
+pub(crate) mod kinds;
 pub mod kustomize;
-pub mod merge;
-pub mod model;
-pub mod note;
-pub mod object;
+pub(crate) mod merge;
+pub(crate) mod model;
+pub(crate) mod note;
+pub(crate) mod object;
 mod open_path;
-pub mod openshift;
+pub(crate) mod openshift;
 #[cfg(test)]
 mod oracle;
 #[cfg(test)]
 mod origins;
-pub mod read;
+pub(crate) mod read;
 mod reads;
-pub mod repositories;
-pub mod schema;
-pub mod selector;
-pub mod strvals;
+pub(crate) mod repositories;
+pub(crate) mod schema;
+pub(crate) mod selector;
+pub(crate) mod strvals;
 mod suspended;
-pub mod terraform;
+pub(crate) mod terraform;
 #[cfg(test)]
 pub mod testing;
-pub mod tree_chart;
+pub(crate) mod tree_chart;
 pub mod typed;
-pub mod umbrella;
-pub mod value;
+pub(crate) mod umbrella;
+pub(crate) mod value;
 mod watch;
 
 pub use apply::Applied;
