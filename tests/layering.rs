@@ -89,7 +89,7 @@ fn top_level_names(list: &str) -> Vec<String> {
 
 /// Cuts the test module at the end of a file.
 fn product(text: &str) -> &str {
-    text.split("\n#[cfg(test)]\nmod tests").next().unwrap_or(text)
+    text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or(text)
 }
 
 /// Tells whether a file of `src/` holds tests alone.

@@ -68,7 +68,7 @@ fn evaluated(tree: &Tree) -> (Vec<(String, Scalar)>, Vec<Note>) {
         all.extend(flux::resource_set(set, &cluster, &files).objects);
     }
     let kustomization = base.iter().find(|o| o.group() == "kustomize.toolkit.fluxcd.io");
-    if let Some(variables) = kustomization.and_then(|k| flux::Variables::of(k, &cluster)) {
+    if let Some(variables) = kustomization.and_then(|k| flux::substitute::Variables::of(k, &cluster)) {
         for object in all.iter_mut().filter(|o| o.group() != "kustomize.toolkit.fluxcd.io") {
             if let Some(value) = variables.fill(object, &files, &mut notes) {
                 object.value = value;

@@ -137,7 +137,7 @@ mod tests {
             found[0].reason.contains("1.2.1 to 1.5.1; edge-26.1.1 supported 1.1.1 to 1.2.1"),
             "{found:?}"
         );
-        let found = from("1.8.0");
+        let found = from("1.16.9-edge");
         assert!(found[0].reason.ends_with("; edge-24.2.5 or older supported 0.7 to 1.1.1"), "{found:?}");
     }
 

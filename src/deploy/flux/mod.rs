@@ -24,7 +24,7 @@ pub use helm_release::{
 };
 pub use kustomization::{concerns, flux_instance, instance_concerns, kustomization};
 pub use resource_set::{provided_by, resource_set};
-pub use substitute::{Variables, variable_sources};
+pub use substitute::variable_sources;
 
 /// The group of HelmReleases.
 pub const RELEASES: &str = "helm.toolkit.fluxcd.io";

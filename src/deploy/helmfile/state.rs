@@ -117,7 +117,8 @@ impl<'f> Loader<'f> {
             };
             let Some(mut read) = whole(&values) else { continue };
             // Before 1.0 a part was filled twice, and read the environment that it has itself.
-            if read.get("environments").is_some() && is_filled(path, &part.text()) {
+            let has_values = ["environments", "values"].iter().any(|key| read.get(key).is_some());
+            if has_values && is_filled(path, &part.text()) {
                 let known = self.environment(path, folder, &read, &values, given);
                 read = whole(&known).unwrap_or(read);
             }
