@@ -1,6 +1,6 @@
 //! Tests of what Flux makes of its objects.
 
-use super::*;
+use super::{substitute::Variables, *};
 use crate::deploy::{
     Layer,
     cluster::Cluster,
