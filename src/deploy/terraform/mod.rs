@@ -7,6 +7,7 @@
 mod argo;
 mod blocks;
 mod certain;
+mod csv;
 mod eval;
 mod functions;
 mod guards;
