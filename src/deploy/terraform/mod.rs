@@ -57,7 +57,7 @@ use terragrunt::Unit;
 
 /// Runs of all roots together for environments that nobody names.
 const RUNS: usize = 500;
-/// Modules that one root may take in, each call counted.
+/// Modules that one root may take in, each call counted; also what modules are given beside what is laid over their defaults.
 const CALLS: usize = 500;
 /// Modules in modules.
 const DEPTH: usize = 16;
@@ -83,6 +83,8 @@ pub struct Terraform {
     pub applied: Applied,
     /// What modules from elsewhere are given.
     pub handed: Vec<Scalar>,
+    /// What modules of the tree are given that have defaults too, by their folders, but for what is laid over these.
+    calls: Vec<(String, Inputs)>,
     /// Terragrunt's files that give inputs to modules of the tree.
     pub configured: BTreeSet<RepoPath>,
     /// What was not followed.
@@ -181,13 +183,14 @@ fn evaluated(files: &dyn Files) -> Terraform {
         runs::root(tree, module, &mut found);
     }
     found.configured = units.iter().flat_map(|unit| unit.reads.iter().cloned()).collect();
-    modules.values().for_each(|module| shadowed(tree, module, &mut found));
+    let calls = std::mem::take(&mut found.calls);
+    modules.values().for_each(|module| shadowed(tree, module, &calls, &mut found));
     found
 }
 
-/// Evaluates a module by its defaults alone, with each file alone that always sets its variables, and with what is left out
-/// of what Terragrunt applies.
-fn shadowed(tree: Tree<'_>, module: &Module, found: &mut Terraform) {
+/// Evaluates a module by its defaults alone, with each file alone that always sets its variables, with what is left out of what
+/// Terragrunt applies, and with what those give who take it in and no default stands for.
+fn shadowed(tree: Tree<'_>, module: &Module, calls: &[(String, Inputs)], found: &mut Terraform) {
     let of_file = |path: &RepoPath| {
         let mut inputs = Inputs::new();
         inputs::read_inputs(tree.files, path, &mut inputs, &mut Vec::new());
@@ -196,7 +199,8 @@ fn shadowed(tree: Tree<'_>, module: &Module, found: &mut Terraform) {
     let always = inputs::always(tree.set, &module.folder).into_iter().map(of_file);
     let excluded = tree.units.iter().filter(|unit| unit.is_excluded && unit.module == module.folder);
     let excluded = excluded.map(|unit| unit.inputs.clone());
-    for inputs in [Inputs::new()].into_iter().chain(always).chain(excluded) {
+    let given = calls.iter().filter(|(folder, _)| *folder == module.folder).map(|(_, given)| given.clone());
+    for inputs in [Inputs::new()].into_iter().chain(always).chain(excluded).chain(given) {
         let mut walk = Walk::new(tree, Budget::of(&module.folder), None, true);
         walk.module(module, &inputs, DEPTH);
         let is_new = |chart: &ChartRelease| !found.has(chart) && !found.shadowed.contains(chart);
@@ -231,6 +235,9 @@ impl Terraform {
             }
         }
         self.handed.extend(other.handed);
+        let calls = other.calls.into_iter().take(CALLS.saturating_sub(self.calls.len()));
+        let new: Vec<_> = calls.filter(|call| !self.calls.contains(call)).collect();
+        self.calls.extend(new);
         for (notes, own) in [(other.notes, &mut self.notes), (other.refused, &mut self.refused)] {
             for note in notes {
                 if !own.contains(&note) {
@@ -377,12 +384,27 @@ impl<'f> Walk<'f> {
                 [Some((name.to_owned(), value(a))), of_it]
             };
             let given: Inputs = given.flat_map(both).flatten().collect();
+            let bare = without_defaults(child, &given).map(|bare| (child.folder.clone(), bare));
+            let known = &mut walk.found.calls;
+            if let Some(call) = bare.filter(|call| known.len() < CALLS && !known.contains(call)) {
+                known.push(call);
+            }
             let inner = walk.providers.inside(block);
             let outer = std::mem::replace(&mut walk.providers, inner);
             walk.module(child, &given, depth - 1);
             walk.providers = outer;
         });
     }
+}
+
+/// Takes out of what a module is given what is laid over its defaults; `None` where nothing is.
+fn without_defaults(module: &Module, given: &Inputs) -> Option<Inputs> {
+    let has_default =
+        |name: &&String| module.variables.get(*name).is_some_and(|variable| variable.default.is_some());
+    let laid_over: HashSet<String> =
+        given.keys().filter(has_default).flat_map(|name| [name.clone(), of_certain(name)]).collect();
+    let bare = given.iter().filter(|(name, _)| !laid_over.contains(*name));
+    (!laid_over.is_empty()).then(|| bare.map(|(name, value)| (name.clone(), value.clone())).collect())
 }
 
 /// Returns a scope for each instance of a block, and one more where there are too many.

@@ -1,11 +1,11 @@
-//! Defaults of attributes in the type of a variable: `object({version = optional(string, "2026.8.2")})`.
+//! Defaults of attributes in the type of a variable: `object({version = optional(string, "2026.8.2")})`. One without is null.
 //!
 //! Source: `ext/typeexpr/defaults.go` of hashicorp/hcl.
 
 use hcl_edit::expr::{Expression, FuncCall, ObjectKey};
 
 use super::{named, scope::Scope};
-use crate::deploy::value::Value;
+use crate::deploy::value::{Scalar, Value};
 
 impl Scope<'_> {
     /// Fills in what a value of a type does not say.
@@ -44,7 +44,8 @@ impl Scope<'_> {
         let mut args = call.args.iter();
         let (of, default) = (args.next()?, args.next());
         let default = || default.map(|default| named(self.eval(default)));
-        let value = there.filter(|value| !value.is_null()).or_else(default)?;
+        let null = || Value::Scalar(Scalar::made("").as_plain());
+        let value = there.filter(|value| !value.is_null()).or_else(default).unwrap_or_else(null);
         Some(self.completed(of, value))
     }
 }
