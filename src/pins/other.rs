@@ -4,6 +4,8 @@
 //! install an old release again.
 
 mod class;
+mod mappings;
+mod number;
 mod numbers;
 mod reads;
 

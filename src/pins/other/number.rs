@@ -1,0 +1,59 @@
+//! Step 5, pins: a number that a text gives as a version, and the names of charts beside it.
+//!
+//! In: a text and a place in it. Out: the bytes of the number, with why it stays, where that is not for being of the edge
+//! channel.
+
+use std::ops::Range;
+
+use crate::{
+    linkerd,
+    pins::{
+        Reason,
+        origin::ENTERPRISE,
+        version_text::{Expects, Judged, VersionText, judge},
+    },
+};
+
+/// A version that is no release of the edge channel's new scheme.
+pub(super) type Number = (Range<usize>, Option<Reason>);
+
+/// Reads the version that follows on a place of a text.
+pub(super) fn number(text: &str, at: usize) -> Option<Number> {
+    let rest = text.get(at..)?;
+    let given = rest.trim_start_matches([' ', '\t', '\n', '\r', '\\', '=', '-', '"', '\'', ',']);
+    let word = words(given).next().filter(|word| given.starts_with(word))?;
+    let exact = word.strip_prefix('v').unwrap_or(word);
+    semver::Version::parse(exact).ok()?;
+    let start = at + rest.len() - given.len() + word.len() - exact.len();
+    match judge(exact, Expects::Chart) {
+        // What names a release is found wherever it stands, but behind a letter.
+        Judged::Version(VersionText { version: Some(_), .. }) if exact == word => None,
+        Judged::Version(VersionText { stays, .. }) => Some((start..start + exact.len(), stays)),
+        Judged::Reads(_) | Judged::Nothing => None,
+    }
+}
+
+pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
+    let ends = |c: char| {
+        c.is_whitespace()
+            || matches!(c, '"' | '\'' | '`' | '=' | '(' | ')' | '[' | ']' | '{' | '}' | ',' | ';' | '\\')
+    };
+    text.split(ends).filter(|word| !word.is_empty())
+}
+
+/// Tells whether a word is the name of one of Linkerd's charts, alone or behind its repository's. One that others have too,
+/// `jaeger`, is Linkerd's behind a repository that is called so.
+pub(super) fn is_chart(word: &str) -> bool {
+    let (repository, name) = word.rsplit_once('/').unwrap_or(("", word));
+    let is_called_so = ["linkerd", "l5d"].iter().any(|name| repository.contains(name));
+    is_own(name) || is_called_so && linkerd::is_chart(name)
+}
+
+/// Tells whether a word is the name of a chart that is Linkerd's wherever it stands, or of Buoyant's distribution of it.
+pub(super) fn is_own(word: &str) -> bool {
+    word.starts_with(ENTERPRISE) || word.starts_with("linkerd") && linkerd::is_chart(word)
+}
+
+pub(super) fn moved(span: Range<usize>, by: usize) -> Range<usize> {
+    span.start + by..span.end + by
+}
