@@ -8,6 +8,7 @@ mod mappings;
 mod number;
 mod numbers;
 mod reads;
+mod speaks;
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -21,16 +22,12 @@ use super::{
 };
 use crate::linkerd::{self, EdgeVersion};
 
+use speaks::{is_near, speaking_lines, speaks};
+
 pub(super) use class::{Class, class, is_chart_template};
 
 /// How many places of one file are reported as `other`.
 const REPORTED: usize = 200;
-
-/// So many lines from a line that speaks of Linkerd a chart version is taken for Linkerd's.
-const NEAR: usize = 5;
-
-/// What a text that speaks of Linkerd calls it.
-const NAMES: [&str; 4] = ["linkerd", "Linkerd", "LINKERD", "l5d"];
 
 /// What a file says beside all that is known of it.
 pub(super) struct Told {
@@ -156,12 +153,6 @@ pub(super) fn names_read(text: &str) -> BTreeSet<&str> {
     reads::names(text, |number| is_near(&speaking, number))
 }
 
-/// Tells whether a line is near one of those that speak of Linkerd.
-fn is_near(speaking: &[usize], number: usize) -> bool {
-    let next = speaking.partition_point(|line| line + NEAR < number);
-    speaking.get(next).is_some_and(|line| *line <= number + NEAR)
-}
-
 /// Tells whether what stands there is the tag of an image, or of a chart in a registry, that Linkerd has not named:
 /// `ghcr.io/acme/calendar:2026.8.2`. Helm is given the name of a chart of Linkerd's beside an address that need not speak of it.
 fn is_tag_of_another(line: &str, at: usize) -> bool {
@@ -230,19 +221,6 @@ fn starts(pins: &[Pin]) -> HashSet<usize> {
     pins.iter().map(|pin| pin.site.span.start).collect()
 }
 
-/// Returns the numbers of the lines that speak of Linkerd.
-fn speaking_lines(text: &str) -> Vec<usize> {
-    let mut found = Vec::new();
-    each_line(text, |number, _, line| {
-        found.extend(speaks(line).then_some(number));
-    });
-    found
-}
-
-fn speaks(text: &str) -> bool {
-    NAMES.iter().any(|name| memchr::memmem::find(text.as_bytes(), name.as_bytes()).is_some())
-}
-
 fn each_line(text: &str, mut visit: impl FnMut(usize, usize, &str)) {
     let mut start = 0;
     for (number, line) in text.split_inclusive('\n').enumerate() {
@@ -253,7 +231,7 @@ fn each_line(text: &str, mut visit: impl FnMut(usize, usize, &str)) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{speaks::NEAR, *};
     use crate::repo::{BlobId, RepoPath};
 
     fn file<'t>(path: &'t RepoPath, text: &'t str) -> TextFile<'t> {

@@ -302,11 +302,19 @@ impl PinsReport {
     /// Says where texts name a release, and how such a line becomes a pin: the hint where there is no pin.
     pub fn mentions(&self) -> String {
         let (edge, others): (Vec<_>, Vec<_>) = self.pins.iter().partition(|pin| pin.version.is_some());
-        let (named, hint) = match edge.is_empty() {
-            true => (others, "it is on another channel than edge: go to the edge channel by hand first"),
-            false => (
+        let is_of_another = |pin: &&PinRow| pin.reason == Some(RowReason::Stays(Reason::Channel));
+        let (of_others, bare): (Vec<_>, Vec<_>) = others.into_iter().partition(is_of_another);
+        let (named, hint) = match () {
+            () if !edge.is_empty() => (
                 edge,
                 "the comment `uplinker: edge` (`edge-26.8.3`) or `uplinker: chart` (`2026.8.3`) behind it makes a line a pin",
+            ),
+            () if !of_others.is_empty() => {
+                (of_others, "it is on another channel than edge: go to the edge channel by hand first")
+            }
+            () => (
+                bare,
+                "a line becomes a pin where the release is written with its channel, `edge-26.8.3`, and the comment `uplinker: edge` behind it",
             ),
         };
         // A line may name several.

@@ -193,6 +193,16 @@ fn a_line_that_names_several_releases_is_named_once() {
 }
 
 #[test]
+fn a_number_without_its_channel_is_not_said_to_be_of_another() {
+    let mut report = pins_report(false);
+    let stays = |pin: &mut PinRow, reason| (pin.version, pin.reason) = (None, Some(RowReason::Stays(reason)));
+    report.pins.iter_mut().for_each(|pin| stays(pin, Reason::NotFollowed));
+    assert!(report.mentions().contains("written with its channel"), "{}", report.mentions());
+    report.pins.iter_mut().for_each(|pin| stays(pin, Reason::Channel));
+    assert!(report.mentions().contains("on another channel"), "{}", report.mentions());
+}
+
+#[test]
 fn pins_are_json_as_promised() {
     let json = pins_report(true).render(Style { format: Format::Json, ..Style::default() });
     let expected = r#"{

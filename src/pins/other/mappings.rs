@@ -102,13 +102,13 @@ pub(super) fn in_flows(line: &str) -> Vec<Number> {
 }
 
 /// Reads the key of a line: how deep it stands, its name, and where what is behind it begins.
-fn entry(line: &str) -> Option<(usize, &str, usize)> {
+pub(super) fn entry(line: &str) -> Option<(usize, &str, usize)> {
     let depth = line.len() - line.trim_start_matches([' ', '\t', '-']).len();
     let key = line.get(depth..)?.split([':', '=']).next()?;
     let sign = depth + key.len();
     // A program may say before a name what it is: `const version = ..`.
     let name = match line.get(sign..)?.starts_with('=') {
-        true => key.split_whitespace().next_back()?,
+        true => key.trim_end_matches('?').split_whitespace().next_back()?,
         false => key.trim_end().trim_matches(['"', '\'']),
     };
     let is_name = !name.is_empty()

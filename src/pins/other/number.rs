@@ -6,13 +6,16 @@
 use std::ops::Range;
 
 use crate::{
-    linkerd,
+    linkerd::{self, EdgeVersion},
     pins::{
         Reason,
         origin::ENTERPRISE,
         version_text::{Expects, Judged, VersionText, judge},
     },
 };
+
+/// From here on years are no longer told from charts of the stable channel: its extensions counted `30.12.11`.
+const YEARS: u16 = 30;
 
 /// A version that is no release of the edge channel's new scheme.
 pub(super) type Number = (Range<usize>, Option<Reason>);
@@ -28,9 +31,17 @@ pub(super) fn number(text: &str, at: usize) -> Option<Number> {
     match judge(exact, Expects::Chart) {
         // What names a release is found wherever it stands, but behind a letter.
         Judged::Version(VersionText { version: Some(_), .. }) if exact == word => None,
-        Judged::Version(VersionText { stays, .. }) => Some((start..start + exact.len(), stays)),
+        Judged::Version(VersionText { stays, .. }) => {
+            Some((start..start + exact.len(), stays.filter(|_| !is_edge(exact))))
+        }
         Judged::Reads(_) | Judged::Nothing => None,
     }
+}
+
+/// Tells whether a number is that of an edge release, without its channel.
+pub(super) fn is_edge(number: &str) -> bool {
+    let release = number.split(['-', '+']).next().unwrap_or(number);
+    format!("edge-{release}").parse::<EdgeVersion>().is_ok_and(|edge| edge.triple().0 < YEARS)
 }
 
 pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {

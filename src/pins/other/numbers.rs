@@ -2,11 +2,13 @@
 //!
 //! In: a text. Out: the bytes of each, with why it stays, where that is not for being of the edge channel. Such a number may be
 //! of anything: it counts in a command or a mapping that names the chart itself, in a mapping that names Linkerd's own
-//! repository of charts, and behind a word that says itself whose version it is, a key or the name of a package.
+//! repository of charts, behind a word that says itself whose version it is, a key or the name of a package, and where a name
+//! is given one that the text reads behind the word of a channel.
 
 use super::{
-    mappings::{in_flows, in_mappings},
-    number::{Number, is_chart, is_own, moved, number, words},
+    mappings::{entry, in_flows, in_mappings},
+    number::{Number, is_chart, is_edge, is_own, moved, number, words},
+    reads,
 };
 use crate::{
     linkerd::{CHARTS, RETIRED_CHARTS},
@@ -17,11 +19,14 @@ use crate::{
 const FLAG: &str = "--version";
 /// The longest word that may be a key or the name of a package.
 const LONGEST: usize = 64;
+/// The command line of Linkerd, as packages are called.
+const CLI: &str = "linkerd2-cli";
 
 /// Finds all of a text, in its order.
 pub(super) fn numbers(text: &str) -> Vec<Number> {
     let mut found = in_commands(text);
     found.extend(in_mappings(text));
+    found.extend(behind_channels(text));
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         let of_line = in_flows(line).into_iter().chain(in_words(line));
@@ -71,6 +76,29 @@ fn is_argument(line: &str) -> bool {
         && line.split(',').map(str::trim).all(|word| is_quoted(word) || is_name(word))
 }
 
+/// Finds those that a name is given which the text reads behind the word of a channel, where they count as that channel does.
+fn behind_channels(text: &str) -> Vec<Number> {
+    let (names, mut found, mut start) = (reads::behind_channels(text), Vec::new(), 0);
+    for line in text.split_inclusive('\n').filter(|_| !names.is_empty()) {
+        let given = entry(line).and_then(|(_, key, behind)| {
+            let value = line.get(behind..)?;
+            // A shell gives a variable its default where it reads it.
+            let at = value.find(":-").map_or(behind, |sign| behind + sign + 2);
+            Some((*names.get(key)?, number(line, at)?))
+        });
+        let fits = |(channel, (span, _)): &(&str, Number)| {
+            let number = line.get(span.clone()).unwrap_or_default();
+            is_edge(number) == matches!(*channel, "edge-" | "preview-")
+                && (is_edge(number) || number.starts_with("2."))
+        };
+        found.extend(given.filter(fits).map(|(channel, (span, why))| {
+            (moved(span, start), if channel == "edge-" { why } else { Some(Reason::Channel) })
+        }));
+        start += line.len();
+    }
+    found
+}
+
 /// Finds those of which a word says whose version they are: `linkerd_version: 2.14.10`, `linkerd-crds-1.8.0.tgz`.
 fn in_words(line: &str) -> Vec<Number> {
     let is_outside = |c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-' | '.' | '+');
@@ -103,9 +131,10 @@ fn names_linkerd(word: &str) -> bool {
 fn of_package(word: &str) -> Option<Number> {
     let word = word.trim_end_matches(['.', '-', '+']);
     let word = word.strip_suffix(".tgz").unwrap_or(word);
-    let names = word.match_indices('-').filter(|(at, _)| word.get(..*at).is_some_and(is_own));
+    let is_name = |name: &str| is_own(name) || name == CLI;
+    let names = word.match_indices('-').filter(|(at, _)| word.get(..*at).is_some_and(is_name));
     let found = names.map(|(at, dash)| at + dash.len()).find_map(|at| number(word, at));
-    found.filter(|(_, why)| *why == Some(Reason::Channel))
+    found.filter(|(span, _)| word.get(span.clone()).is_some_and(|version| !version.ends_with("-edge")))
 }
 
 /// Tells whether a key gives the version of Linkerd, or of a chart of Linkerd's, and says no more: `linkerd_await_version` is
@@ -186,6 +215,8 @@ mod tests {
         ] {
             assert_eq!(found(told), [("2.14.10", Some(Reason::Channel))], "{told}");
         }
+        assert_eq!(found("linkerd_ver: 26.6.3"), [("26.6.3", None)]);
+        assert_eq!(found("linkerd_viz_version: 30.12.11"), [("30.12.11", Some(Reason::Channel))]);
         for other in [
             "ARG LINKERD_AWAIT_VERSION=0.2.3",
             "linkerdImageVersion = \"v0.1.0\"",
@@ -201,6 +232,33 @@ mod tests {
     }
 
     #[test]
+    fn a_name_behind_a_channel_is_given_a_release_of_it() {
+        let of = |channel: &str, given: &str| {
+            let text =
+                format!("{given}\nother=1.0.0\ncurl github.com/linkerd/linkerd2/{channel}-${{version}}\n");
+            found(&text).into_iter().map(|(number, why)| (number.to_owned(), why)).collect::<Vec<_>>()
+        };
+        for given in [
+            "version=26.6.3",
+            "export version=\"v26.6.3\"",
+            "version ?= 26.6.3",
+            "version: 26.6.3",
+            "version=${version:-26.6.3}",
+        ] {
+            assert_eq!(of("edge", given), [("26.6.3".to_owned(), None)], "{given}");
+        }
+        assert_eq!(of("stable", "version=2.11.1"), [("2.11.1".to_owned(), Some(Reason::Channel))]);
+        for (channel, given) in [
+            ("stable", "version=0.8.0"),
+            ("stable", "version=26.6.3"),
+            ("edge", "version=2.11.1"),
+            ("edge", "a_version=26.6.3"),
+        ] {
+            assert_eq!(of(channel, given), [], "{channel} {given}");
+        }
+    }
+
+    #[test]
     fn a_package_has_its_version_behind_the_chart_s_name() {
         for told in [
             "helm.sh/chart: linkerd-control-plane-1.16.11",
@@ -210,6 +268,10 @@ mod tests {
         ] {
             assert_eq!(found(told), [("1.16.11", Some(Reason::Channel))], "{told}");
         }
+        assert_eq!(
+            found("linkerd2-21.9.1.tgz linkerd2-cli-26.1.3-r0"),
+            [("21.9.1", None), ("26.1.3-r0", None)]
+        );
         for other in [
             "linkerd-crds-chart-version: linkerd-crds-1.0.0-edge",
             "https://helm.linkerd.io/edge/linkerd-crds-2026.8.2.tgz",

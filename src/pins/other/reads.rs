@@ -1,11 +1,12 @@
 //! Step 5, pins: names that stand for versions in a text, such as a variable of a script.
 //!
-//! In: a text. Out: the names that a line reads in the forms of shells, Make, pipelines, templates and Pulumi; the name that a
-//! value is given to.
+//! In: a text. Out: the names that a line reads in the forms of shells, Make, pipelines, templates and Pulumi, those behind the
+//! word of a channel too; the name that a value is given to.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::pins::siblings::name_before;
+use super::speaks::speaks;
+use crate::pins::{siblings::name_before, version_text::TAGS};
 
 /// What stands around a name that is read.
 const AROUND: [(&str, &str); 4] = [("{{", "}}"), ("<<", ">>"), ("${", "}"), ("$(", ")")];
@@ -20,6 +21,25 @@ const NAMES: usize = 64;
 pub(super) fn names(text: &str, is_meant: impl Fn(usize) -> bool) -> BTreeSet<&str> {
     let lines = text.lines().enumerate().filter(|(before, _)| is_meant(before + 1));
     lines.flat_map(|(_, line)| of_line(line)).collect()
+}
+
+/// Lists the names that a text reads behind the word of a channel where it speaks of Linkerd, each with that word:
+/// `linkerd2-cli-edge-${version}`, `"edge-" + version`.
+pub(super) fn behind_channels(text: &str) -> BTreeMap<&str, &'static str> {
+    let lines = text.lines().filter(|line| speaks(line));
+    let tags = lines.flat_map(|line| TAGS.into_iter().map(move |tag| (line, tag)));
+    let read = tags.flat_map(|(line, tag)| {
+        let rests = line.match_indices(tag).take(NAMES).filter_map(move |(at, _)| line.get(at + tag.len()..));
+        rests.filter_map(move |rest| Some((read_first(rest)?, tag)))
+    });
+    read.collect()
+}
+
+/// Returns the name that a text begins to read.
+fn read_first(text: &str) -> Option<&str> {
+    let rest = text.trim_start_matches(['$', '{', '(', '<', '+', ' ', '"', '\'', '.', '-']);
+    let signs = text.get(..text.len() - rest.len())?;
+    last(rest).filter(|_| signs.contains(['$', '{', '<', '+']))
 }
 
 /// Lists the names that a line reads: `$VERSION`, `${VERSION}`, `$(VERSION)`, `${{ env.VERSION }}`, `<< parameters.version >>`.
@@ -76,6 +96,26 @@ mod tests {
         }
         assert_eq!(of_line("a {b: c} $1 ${} $").count(), 0);
         assert_eq!(of_line(&"$".repeat(100_000)).count() + of_line(&"${".repeat(100_000)).count(), 0);
+    }
+
+    #[test]
+    fn a_name_is_read_behind_a_channel() {
+        for line in [
+            "curl linkerd.io/edge-${v}/linkerd2-cli-edge-${v}-linux",
+            "linkerd/releases/edge-$(v)",
+            "linkerd: edge-{{ .Values.v }}",
+            "linkerd = f'edge-{v}'",
+            "const linkerd = \"edge-\" + v",
+            "echo linkerd edge-$v",
+        ] {
+            assert_eq!(behind_channels(line), BTreeMap::from([("v", "edge-")]), "{line}");
+        }
+        for line in
+            ["acme edge-${v}", "linkerd edge-v", "linkerd \"edge-\" v", "linkerd edge-$1", "linkerd edge-"]
+        {
+            assert_eq!(behind_channels(line), BTreeMap::new(), "{line}");
+        }
+        assert_eq!(behind_channels(&format!("linkerd {}", "edge-".repeat(100_000))), BTreeMap::new());
     }
 
     #[test]
