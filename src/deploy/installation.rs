@@ -86,6 +86,8 @@ pub enum Role {
     ControlPlane,
     /// Something that has to suit the control plane: its CRDs, its values, its extensions.
     Platform,
+    /// Which release proxies run.
+    Proxy,
     /// Anything else.
     Other,
 }
@@ -99,6 +101,8 @@ pub struct Installations {
     pub labels: Vec<Labels>,
     /// For each of them whether a deployer is told to leave its control plane as it is.
     pub suspended: Vec<bool>,
+    /// For each of them whether nothing here brings it a control plane.
+    pub bare: Vec<bool>,
     /// For each place those that it serves, by position in `names`, ordered; none where the tree does not tell.
     pub of: Vec<Vec<usize>>,
     /// The files with roots that read a place, those too that another root takes in.
@@ -152,6 +156,7 @@ pub fn installations(
     Installations {
         names,
         labels: order.iter().map(|group| groups[*group].labels()).collect(),
+        bare: order.iter().map(|group| groups[*group].is_bare(marks)).collect(),
         suspended: order.iter().map(|group| groups[*group].is_suspended(marks)).collect(),
         of: of.into_iter().map(|all| all.into_iter().collect()).collect(),
         roots,

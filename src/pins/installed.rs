@@ -61,8 +61,10 @@ pub(super) fn name(
     for (pin, of) in pins.iter_mut().zip(found.of) {
         pin.installations = of.into_iter().filter_map(|n| names.get(n).cloned()).collect();
     }
-    let suspended = names.iter().zip(&found.suspended).filter(|(_, suspended)| **suspended);
-    facts.suspended = suspended.map(|(name, _)| name.clone()).collect();
+    let those = |are: &[bool]| {
+        names.iter().zip(are).filter(|(_, is)| **is).map(|(name, _)| name.clone()).collect::<BTreeSet<_>>()
+    };
+    (facts.bare, facts.suspended) = (those(&found.bare), those(&found.suspended));
     // What another cluster reads too goes on, and they take it later.
     let is_left = |pin: &Pin| {
         let mut all = pin.installations.iter();
@@ -85,6 +87,7 @@ impl Inventory {
     pub fn take_installations(&mut self, before: &Self) {
         self.facts.installations.clone_from(&before.facts.installations);
         self.facts.labels.clone_from(&before.facts.labels);
+        self.facts.bare.clone_from(&before.facts.bare);
         self.facts.suspended.clone_from(&before.facts.suspended);
         let mut from = 0;
         for own in self.pins.chunk_by_mut(|a, b| a.path == b.path) {
@@ -126,6 +129,7 @@ fn mark(pin: &Pin, homes: &BTreeMap<&RepoPath, &str>) -> Mark {
         );
     let is_rendered = pin.kind == PinKind::RenderedManifest;
     let role = match () {
+        () if pin.stage == Stage::DataPlane && pin.stays.is_none() => Role::Proxy,
         () if pin.stage == Stage::DataPlane || pin.kind == PinKind::Other => Role::Other,
         () if pin.ended.is_some() || pin.stays == Some(Reason::NoEffect) => Role::Other,
         // Of a part of its own it says nothing.

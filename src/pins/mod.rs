@@ -353,6 +353,8 @@ pub struct Facts {
     pub installations: Vec<Arc<str>>,
     /// The labels of each installation.
     pub labels: BTreeMap<Arc<str>, Labels>,
+    /// Those to which nothing here brings a control plane: which release it runs is not known.
+    pub bare: BTreeSet<Arc<str>>,
     /// Those whose control plane stays as it is, whatever is merged: its deployer is told to leave it.
     pub suspended: BTreeSet<Arc<str>>,
     /// The files from which what the pins are in is deployed, each with those that it reads.

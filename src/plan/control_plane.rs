@@ -187,8 +187,8 @@ impl Plane {
     }
 }
 
-/// Finds the control plane of a target: from its own pins, else from those of the installations that its proxies serve, else as
-/// configured, else, where nobody knows whom they serve, from the whole repository.
+/// Finds the control plane of a target: from its own pins, else from those of the installations that its proxies serve, where
+/// each has one here, else as configured, else, where nobody knows whom they serve, from the whole repository.
 ///
 /// Counted are the versions of the chart, locked versions, and the values that choose the controllers' images.
 /// Pins of another channel, without effect, or without a version (a range) say nothing.
@@ -199,8 +199,10 @@ pub fn control_plane(
 ) -> ControlPlane {
     let proxies = inventory.pins().filter(|pin| pin.stage == Stage::DataPlane && target.whole_has(pin));
     let served: BTreeSet<&Arc<str>> = proxies.flat_map(|pin| pin.installations.iter()).collect();
+    let of_served = || named(inventory, |pin| pin.installations.iter().any(|name| served.contains(name)));
+    let is_told = !served.iter().any(|name| inventory.facts.bare.contains(*name));
     named(inventory, |pin| target.whole_has(pin))
-        .or_else(|| named(inventory, |pin| pin.installations.iter().any(|name| served.contains(name))))
+        .or_else(|| of_served().filter(|_| is_told))
         .or(configured.map(ControlPlane::Known))
         .or_else(|| named(inventory, |_| served.is_empty()))
         .unwrap_or(ControlPlane::Unknown)
@@ -412,6 +414,19 @@ mod tests {
         let (known, newest) = (Some(edge("edge-26.8.2")), Some(edge("edge-26.8.3")));
         assert_eq!((of(&["a"], None), of(&["a", "b"], None)), (newest, known));
         assert_eq!((of(&[], None), of(&["c"], None), of(&["c"], known)), (known, None, known));
+    }
+
+    #[test]
+    fn of_proxies_that_serve_a_cluster_without_a_control_plane_here_nothing_is_known() {
+        let build = Build::default().chart("a.yaml", CHART, "2026.8.3").serves(&["a"]);
+        let mut inventory = build.proxy("apps/ns.yaml", "edge-26.8.1").serves(&["a", "b"]).inventory();
+        inventory.facts.bare.insert("b".into());
+        let apps = target("apps", &["apps"], &[]);
+        let (known, older) = (edge("edge-26.8.3"), edge("edge-26.8.2"));
+        let of = |inventory: &Inventory, configured| control_plane(inventory, &apps, configured).ceiling();
+        assert_eq!((of(&inventory, None), of(&inventory, Some(older))), (None, Some(older)));
+        inventory.facts.bare.clear();
+        assert_eq!(of(&inventory, Some(older)), Some(known));
     }
 
     #[test]

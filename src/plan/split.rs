@@ -294,13 +294,16 @@ fn standing(inventory: &Inventory, to: Option<EdgeVersion>, knowledge: &Knowledg
     for pin in inventory.pins().filter(|pin| pin.stage == Stage::Platform) {
         pin.installations.iter().for_each(|name| platform.entry(name).or_default().push(pin));
     }
-    let mut standing = Standing { far: BTreeSet::new(), still: BTreeSet::new() };
+    // Of what has no control plane here nobody knows how far it can go.
+    let bare = &inventory.facts.bare;
+    let mut standing = Standing { far: BTreeSet::new(), still: bare.clone() };
     for (name, pins) in platform {
         let moving = pins.iter().filter(|pin| pin.stays.is_none());
         let lowest = moving.filter_map(|pin| steps_from(pin)).min();
         let counted = pins.iter().filter(|pin| pin.stays.is_none_or(Reason::is_wanted));
         let highest = counted.filter_map(|pin| deployed_at(pin)).max();
-        if is_still(&pins) || highest.zip(to).is_some_and(|(highest, to)| highest > to) {
+        let is_ahead = highest.zip(to).is_some_and(|(highest, to)| highest > to);
+        if bare.contains(name) || is_still(&pins) || is_ahead {
             standing.still.insert(name.clone());
         } else if lowest.zip(to).is_some_and(|(lowest, to)| knowledge.hop(lowest, to).is_some()) {
             standing.far.insert(name.clone());

@@ -76,6 +76,17 @@ fn what_nobody_but_laggards_reads_keeps_nobody_back() {
 }
 
 #[test]
+fn proxies_of_a_cluster_without_a_control_plane_here_have_a_target_of_their_own() {
+    let build = Build::default().chart("a.yaml", CHART, "2026.8.2").serves(&["a"]);
+    let build = build.proxy("both.yaml", "edge-26.8.1").serves(&["a", "b"]).proxy("ns.yaml", "edge-26.8.1");
+    let build = build.serves(&["b"]).facts(|facts| {
+        facts.bare.insert("b".into());
+    });
+    let expected = ["default: a.yaml", "b: ns.yaml", "a-b: both.yaml"];
+    assert_eq!(targets(&build.inventory(), Split::Laggards), expected);
+}
+
+#[test]
 fn where_nobody_can_go_along_nobody_is_set_apart() {
     let far = |build: Build| build.chart("a.yaml", CHART, "2025.2.3").serves(&["a"]);
     let both = far(Build::default()).chart("b.yaml", CHART, "2025.1.1").serves(&["b"]);

@@ -12,7 +12,7 @@ use std::{
 use super::{
     Mark, Role,
     reach::Lot,
-    top::{Away, Seated},
+    top::{Away, Rooted, Seated},
 };
 use crate::{deploy::object::Labels, repo::common_folder};
 
@@ -47,6 +47,17 @@ pub(super) fn groups(lots: &[Lot], marks: &[Mark]) -> Vec<Group> {
     if !lots.iter().any(|lot| has_plane(lot, marks)) {
         return groups;
     }
+    let planes: Vec<&Lot> = lots.iter().filter(|lot| has_plane(lot, marks)).collect();
+    // Where all control planes have names of one sort, another such name is that of a cluster without one.
+    let is_told = |away: &Away, lots: &[&Lot]| {
+        let is_address = |away: &Away| away.name().contains("://");
+        let is_alike = |plane: &&Lot| {
+            let other = plane.away.as_ref().filter(|other| matches!(other, Away::Named(_)) && plane.is_named);
+            other.is_some_and(|other| is_address(other) == is_address(away))
+        };
+        let is_named = matches!(away, Away::Named(_)) && lots.iter().all(|lot| lot.is_named);
+        is_named && planes.iter().all(is_alike) && lots.iter().any(|lot| has_proxies(lot, marks))
+    };
     let mut away: BTreeMap<&Away, Vec<&Lot>> = BTreeMap::new();
     for lot in lots {
         match &lot.away {
@@ -60,6 +71,10 @@ pub(super) fn groups(lots: &[Lot], marks: &[Mark]) -> Vec<Group> {
     for (away, lots) in away {
         let folder = home(lots.iter().flat_map(|lot| &lot.files).map(|f| f.folder()));
         if !lots.iter().any(|lot| has_plane(lot, marks)) {
+            if is_told(away, &lots) {
+                groups.push(Group::of(lots.into_iter().cloned().collect()));
+                continue;
+            }
             // Whose control plane comes in another way suits that which it lies beside.
             let is_chosen = lots.iter().all(|lot| lot.seated == Seated::Chosen);
             if is_chosen || matches!(away, Away::Run { .. } | Away::Any(_)) {
@@ -92,6 +107,26 @@ pub(super) fn has_plane(lot: &Lot, marks: &[Mark]) -> bool {
     lot.plane || lot.marks.iter().any(|mark| marks.get(*mark).is_some_and(|m| m.role == Role::ControlPlane))
 }
 
+/// Tells whether versions of proxies are among what goes to a cluster.
+fn has_proxies(lot: &Lot, marks: &[Mark]) -> bool {
+    lot.marks.iter().any(|mark| marks.get(*mark).is_some_and(|m| m.role == Role::Proxy))
+}
+
+/// Tells whether two lots are of two clusters: each has a Kustomization of one name, for folders of their own.
+fn are_apart(one: &Lot, other: &Lot) -> bool {
+    let is_rival = |own: &Rooted, root: &Rooted| (&own.0, &own.1) == (&root.0, &root.1) && own.2 != root.2;
+    one.roots.iter().any(|own| other.roots.iter().any(|root| is_rival(own, root)))
+}
+
+/// Tells whether a lot lies in the folder that another one deploys.
+fn is_inside(lot: &Lot, around: &Lot) -> bool {
+    let home = home(lot.files.iter().map(|file| file.folder()));
+    let below = around.folder.as_deref().filter(|folder| !folder.is_empty());
+    below
+        .and_then(|folder| home.strip_prefix(folder))
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// Returns the folder that all folders lie in.
 pub(super) fn home<'f>(folders: impl IntoIterator<Item = &'f str>) -> String {
     folders.into_iter().reduce(|one, other| common_folder(one, other)).unwrap_or_default().to_owned()
@@ -108,6 +143,11 @@ impl Group {
     /// Tells whether it is known by the cluster that it goes to.
     fn is_elsewhere(&self) -> bool {
         self.lots.iter().all(|lot| lot.away.is_some())
+    }
+
+    /// Tells whether nothing here brings it a control plane.
+    pub fn is_bare(&self, marks: &[Mark]) -> bool {
+        !self.lots.iter().any(|lot| has_plane(lot, marks))
     }
 
     /// Tells whether a change of its control plane's release reaches it no more.
@@ -131,8 +171,29 @@ impl Folder {
         self.others.extend(other.others);
     }
 
+    /// Sets clusters apart to which nothing brings a control plane: a root of theirs is called as one of a cluster that has one.
+    fn set_apart(&mut self, groups: &mut Vec<Group>, marks: &[Mark]) {
+        let closed = self.closed.iter().filter_map(|n| groups.get(*n)).flat_map(|group| &group.lots);
+        let planes: Vec<&Lot> = self.planes.iter().chain(closed).collect();
+        let is_apart = |lot: &Lot| {
+            !lot.roots.is_empty()
+                && has_proxies(lot, marks)
+                && planes.iter().any(|plane| are_apart(plane, lot))
+        };
+        let (mut apart, left): (Vec<Lot>, Vec<Lot>) =
+            std::mem::take(&mut self.others).into_iter().partition(is_apart);
+        for lot in left {
+            match apart.iter_mut().find(|around| is_inside(&lot, around)) {
+                Some(around) => around.marks.extend(lot.marks),
+                None => self.others.push(lot),
+            }
+        }
+        groups.extend(apart.into_iter().map(|lot| Group::of(vec![lot])));
+    }
+
     /// Puts together what lies in one folder; what is left may still meet others in a folder above.
     fn settle(mut self, groups: &mut Vec<Group>, marks: &[Mark]) -> Self {
+        self.set_apart(groups, marks);
         if self.closed.is_empty() && self.planes.len() < 2 {
             if let Some(plane) = self.planes.pop() {
                 return Self { planes: vec![merged(plane, self.others)], ..Self::default() };
@@ -169,13 +230,16 @@ impl Folder {
 fn shared(others: &[Lot], marks: &[Mark]) -> Vec<usize> {
     let suits = |lot: &Lot, mark: usize| {
         let is_for_all = lot.seated == Seated::All || matches!(lot.away, Some(Away::Any(_)));
-        is_for_all || marks.get(mark).is_some_and(|m| m.role != Role::Other)
+        is_for_all || marks.get(mark).is_some_and(|m| !matches!(m.role, Role::Proxy | Role::Other))
     };
     others.iter().flat_map(|lot| lot.marks.iter().copied().filter(move |mark| suits(lot, *mark))).collect()
 }
 
 /// Puts what hangs on a control plane to it; it keeps its own place, by which it is called.
 fn merged(mut plane: Lot, others: Vec<Lot>) -> Lot {
-    others.into_iter().for_each(|lot| plane.marks.extend(lot.marks));
+    for lot in others {
+        plane.marks.extend(lot.marks);
+        plane.roots.extend(lot.roots);
+    }
     plane
 }

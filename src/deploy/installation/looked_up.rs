@@ -1,6 +1,12 @@
 //! Objects that releases and roots look up, and what of an object says that it looks others up.
 
-use crate::deploy::{cluster::Cluster, flux, kinds, object::Object};
+use std::collections::BTreeSet;
+
+use super::Mark;
+use crate::{
+    deploy::{argo, cluster::Cluster, files::Files, flux, kinds, object::Object, openshift, suspended},
+    repo::{RepoPath, parallel},
+};
 
 /// Tells whether an object has Flux render a chart.
 pub(super) fn is_release(object: &Object) -> bool {
@@ -23,6 +29,12 @@ pub(super) fn leaves_out(object: &Object) -> bool {
     object.group() == flux::SOURCES && object.value.path(&["spec", "ignore"]).is_some()
 }
 
+/// Tells whether an object is looked up wherever it lies: a release, a source that says more than where it is, the Secret of a
+/// cluster.
+fn is_loose(object: &Object) -> bool {
+    is_release(object) || leaves_out(object) || suspended::is_told(object) || argo::is_cluster(object)
+}
+
 /// Tells whether other objects of the cluster ask for this one by name, or it asks for others.
 pub(super) fn is_looked_up(object: &Object) -> bool {
     matches!(
@@ -38,6 +50,21 @@ pub(super) fn is_looked_up(object: &Object) -> bool {
             | "HelmRelease"
             | "ResourceSetInputProvider"
     )
+}
+
+/// Lists the objects with places that roots look up and that no root need deploy: who applies a cluster's entry may not be
+/// in the tree. Of the other entries the releases are among them, whose places may all be written elsewhere, the sources
+/// that leave files out, and the Secrets of clusters.
+pub(super) fn loose(files: &dyn Files, entries: &[RepoPath], marks: &[Mark]) -> Vec<Object> {
+    let marked: BTreeSet<&RepoPath> = marks.iter().map(|mark| &mark.path).collect();
+    let paths: BTreeSet<&RepoPath> = marked.iter().copied().chain(entries).collect();
+    let paths: Vec<&RepoPath> = paths.into_iter().collect();
+    let is_loose = |object: &Object| is_loose(object) || marked.contains(&object.file);
+    let found = parallel::fold(&paths, |found: &mut Vec<Object>, path| {
+        let objects = Object::of_file(files, path).into_iter().flat_map(openshift::processed);
+        found.extend(objects.filter(|object| is_looked_up(object) && is_loose(object)));
+    });
+    found.into_iter().flatten().collect()
 }
 
 /// Returns, of what several clusters have by one name and a release reads, its own cluster's; `None` where the tree does not

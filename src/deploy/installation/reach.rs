@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use super::{
     BUILDS, Mark, Role,
-    looked_up::{fills, is_looked_up, is_release, is_remote, leaves_out, own_sources},
+    looked_up::{fills, is_looked_up, is_release, is_remote, leaves_out, loose, own_sources},
     places::Places,
-    top::{self, Away, Id, Made, Seated, Top},
+    top::{self, Away, Id, Made, Rooted, Seated, Top, names_cluster},
 };
 use crate::{
     deploy::{
@@ -18,13 +18,13 @@ use crate::{
         json_patch::Guard,
         kinds::{self, is_root},
         object::{Labels, Object},
-        openshift, suspended,
+        suspended,
         tree_chart::Evaluations,
         umbrella,
         value::Value,
         watch::Watch,
     },
-    repo::{RepoPath, parallel},
+    repo::RepoPath,
 };
 
 /// Charts of the tree that bring releases of charts of the tree.
@@ -54,6 +54,10 @@ pub(super) struct Lot {
     pub labels: Labels,
     /// In which cluster it is where it names none.
     pub seated: Seated,
+    /// Whether somebody names the cluster, rather than choosing it.
+    pub is_named: bool,
+    /// What its roots are, where they are in the cluster themselves: of one name there is one there.
+    pub roots: BTreeSet<Rooted>,
 }
 
 /// What a root reads of one cluster's.
@@ -73,6 +77,8 @@ struct Reach {
     plane: bool,
     /// The labels of what leads to it.
     labels: Labels,
+    /// Whether somebody names its cluster.
+    is_named: bool,
 }
 
 /// How an object came about.
@@ -86,6 +92,8 @@ struct Way {
     ignored: bool,
     /// Whether whoever makes it is told to leave it as it is.
     idle: bool,
+    /// Whether somebody names its cluster.
+    is_named: bool,
     /// Places that the chart was made of which it came out of, whatever is laid over them.
     made_of: BTreeSet<usize>,
 }
@@ -146,8 +154,11 @@ pub(super) fn lots(
             let folder = top.folder();
             let files = BTreeSet::from([top.file().clone()]);
             let (plane, labels) = (reach.plane, reach.labels.clone());
-            let (marks, idle, seated) = (BTreeSet::new(), reach.idle.clone(), top.seated());
-            found.push((Lot { away, files, folder, marks, idle, plane, labels, seated }, reach));
+            let (idle, is_named, seated) = (reach.idle.clone(), reach.is_named, top.seated());
+            let roots = top.rooted().filter(|_| away.is_none()).into_iter().collect();
+            let lot =
+                Lot { away, files, folder, idle, plane, labels, seated, is_named, roots, ..Lot::default() };
+            found.push((lot, reach));
         }
     }
     for both in &bound {
@@ -223,8 +234,8 @@ fn unapplied(
         for (away, reach) in walk.reaches {
             let (files, folder) = (BTreeSet::from([object.file.clone()]), None);
             let (plane, labels) = (reach.plane, reach.labels.clone());
-            let (marks, idle, seated) = (BTreeSet::new(), reach.idle.clone(), Seated::ThatOfItself);
-            let lot = Lot { away, files, folder, marks, idle, plane, labels, seated };
+            let (idle, seated) = (reach.idle.clone(), Seated::ThatOfItself);
+            let lot = Lot { away, files, folder, idle, plane, labels, seated, ..Lot::default() };
             found.push((lot, reach));
         }
     }
@@ -264,27 +275,6 @@ fn walk(
     Some(Walked { reaches: walk.reaches, brought, builds: walk.builds, bound: walk.bound })
 }
 
-/// Lists the objects with places that roots look up and that no root need deploy: who applies a cluster's entry may not be
-/// in the tree. Of the other entries the releases are among them, whose places may all be written elsewhere, the sources
-/// that leave files out, and the Secrets of clusters.
-fn loose(files: &dyn Files, entries: &[RepoPath], marks: &[Mark]) -> Vec<Object> {
-    let marked: BTreeSet<&RepoPath> = marks.iter().map(|mark| &mark.path).collect();
-    let paths: BTreeSet<&RepoPath> = marked.iter().copied().chain(entries).collect();
-    let paths: Vec<&RepoPath> = paths.into_iter().collect();
-    let is_loose = |object: &Object| {
-        is_release(object)
-            || leaves_out(object)
-            || suspended::is_told(object)
-            || argo::is_cluster(object)
-            || marked.contains(&object.file)
-    };
-    let found = parallel::fold(&paths, |found: &mut Vec<Object>, path| {
-        let objects = Object::of_file(files, path).into_iter().flat_map(openshift::processed);
-        found.extend(objects.filter(|object| is_looked_up(object) && is_loose(object)));
-    });
-    found.into_iter().flatten().collect()
-}
-
 // === impl Walk ===
 
 impl Walk<'_> {
@@ -300,7 +290,8 @@ impl Walk<'_> {
             seen.entry(top::id(object)).or_default().push(own);
             self.fills |= fills(object);
         }
-        let way = Way { labels: top.labels(), idle: top.is_suspended(cluster), ..Way::default() };
+        let (idle, is_named) = (top.is_suspended(cluster), top.names_cluster());
+        let way = Way { labels: top.labels(), idle, is_named, ..Way::default() };
         self.take(made, way, [top.file()], watch, &mut todo);
         while let Some((object, way)) = todo.pop_front() {
             // What one set makes for several clusters may have one name; what takes itself in is the same again.
@@ -319,7 +310,9 @@ impl Walk<'_> {
                     let (places, seat) = (self.places, made.away.clone().or_else(|| way.seat.clone()));
                     self.reaches.entry(seat).or_default().leave(&object, places);
                 }
-                let way = Way { idle: suspended::is_suspended(&object, cluster), ..way.on(&object) };
+                let is_named = if made.away.is_some() { names_cluster(&object) } else { way.is_named };
+                let idle = suspended::is_suspended(&object, cluster);
+                let way = Way { idle, is_named, ..way.on(&object) };
                 made.objects.extend(argo::managed_namespace(&object));
                 self.take(made, way, [&object.file].into_iter().chain(&object.by), watch, &mut todo);
             }
@@ -429,6 +422,7 @@ impl Walk<'_> {
         reach.maybe.extend(found.maybe);
         reach.values.extend(found.values);
         reach.plane |= found.plane && !way.ignored;
+        reach.is_named |= way.is_named;
         if leads {
             reach.labels.extend(way.labels);
         }

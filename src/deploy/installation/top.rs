@@ -95,6 +95,9 @@ pub(super) enum Seated {
     All,
 }
 
+/// A Kustomization of Flux's: its namespace, its name, and the folder that it deploys.
+pub(super) type Rooted = (String, String, String);
+
 /// What an object is known by.
 pub(super) type Id = (RepoPath, String, String, String);
 
@@ -138,6 +141,18 @@ impl Top {
             Self::Overlay(_) | Self::Apply(_) => Labels::new(),
             Self::Bundle(bundle) => bundle.labels.clone(),
         }
+    }
+
+    /// Says what it is, of a Kustomization of Flux's.
+    pub(super) fn rooted(&self) -> Option<Rooted> {
+        let text = |scalar: Option<&Scalar>| scalar.map(|s| s.text().into_owned()).unwrap_or_default();
+        let root = self.kustomization()?;
+        Some((text(root.namespace()), text(root.name()), self.folder()?))
+    }
+
+    /// Tells whether it is an Application that names the cluster that it goes to.
+    pub(super) fn names_cluster(&self) -> bool {
+        matches!(self, Self::Object(object) if away(object).is_some() && names_cluster(object))
     }
 
     /// Tells whether what it has deployed is left as it is.
@@ -211,6 +226,11 @@ fn away(object: &Object) -> Option<Away> {
         object.value.text(&["spec", "kubeConfig", kind, "name"]).map(|name| name.into_owned())
     });
     remote.map(Away::Named).or_else(|| destination(object))
+}
+
+/// Tells whether an object that goes to another cluster names that itself, rather than by labels.
+pub(super) fn names_cluster(object: &Object) -> bool {
+    object.kind() == "Application" && object.chosen_by.is_empty()
 }
 
 /// Returns what charts that nobody in the tree deploys bring to clusters that it names itself: whoever deploys them by hand,
