@@ -180,6 +180,15 @@ fn what_another_chart_reads_as_its_version_is_no_release_of_linkerd_s() {
 }
 
 #[test]
+fn the_pattern_of_tags_is_known_with_their_range() {
+    let text = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nmetadata: {name: mesh, namespace: linkerd}\nspec: {url: \
+                'oci://ghcr.io/acme/linkerd-control-plane', ref: {semver: 2026.8.x, semverFilter: '^2026[.]8[.]2$'}}\n";
+    let found = scan(&MemoryTree::new([("a.yaml", text.as_bytes())]), &ScanOptions::default()).unwrap();
+    let pins: Vec<_> = found.pins().map(|pin| (pin.value.as_str(), pin.filter.as_deref())).collect();
+    assert_eq!(pins, [("2026.8.x", Some("^2026[.]8[.]2$"))]);
+}
+
+#[test]
 fn a_list_of_charts_for_some_other_tool_is_told() {
     let list = "# read by our own script\ndependencies:\n  - name: podinfo\n    version: 2026.8.2\n    repository: https://example.com\n\n\n\n\n\n  \
                 - name: linkerd-viz\n    version: 2026.8.2\n    repository: https://helm.linkerd.io/edge\n";

@@ -39,6 +39,8 @@ pub struct ChartRelease {
     pub repository: Repository,
     /// Its version as written; `None` where the object says none.
     pub version: Option<Scalar>,
+    /// A pattern that a tag has to match besides, where the version is a range of tags.
+    pub filter: Option<Scalar>,
     /// Versions that the object names beside it, and that do not count there.
     pub beside: Vec<Scalar>,
     /// Whether the object is a part of one that is not known here: its name stands for the chart's.
@@ -167,6 +169,7 @@ impl ChartRelease {
             chart,
             repository,
             version: None,
+            filter: None,
             beside: Vec::new(),
             is_part: false,
             is_supposed: false,

@@ -44,6 +44,8 @@ pub(super) struct Spec {
     pub on_demand: bool,
     /// What runs the image whose tag it is.
     pub run_by: RunBy,
+    /// The pattern that a tag has to match besides.
+    pub filter: Option<Arc<str>>,
 }
 
 /// What runs an image, as far as it is known: the later counts more.
@@ -96,6 +98,7 @@ impl Spec {
             under: Vec::new(),
             on_demand: false,
             run_by: RunBy::Unknown,
+            filter: None,
         }
     }
 
@@ -180,6 +183,7 @@ impl Found {
             stage: spec.stage,
             restarts: spec.restarts,
             is_off: false,
+            filter: None,
             stays,
             ended: spec.ended.map(Ended::since),
             kept_by,

@@ -95,6 +95,7 @@ pub(super) fn text_pin(
         stage: Stage::Platform,
         restarts: false,
         is_off: false,
+        filter: None,
         stays,
         ended: None,
         kept_by: None,

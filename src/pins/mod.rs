@@ -164,6 +164,8 @@ pub struct Pin {
     /// Whether nothing deploys it as things stand, so that it moves with the others and asks nothing of a release: what is
     /// switched off, a default that all who read it override, what runs where a pod asks for it alone.
     pub is_off: bool,
+    /// The pattern that the tag of a release has to match besides, where it is a range of tags.
+    pub filter: Option<Arc<str>>,
     /// Why it never moves, whatever the release; `None` for a pin that may move.
     pub stays: Option<Reason>,
     /// Since when its chart no longer reads it, where it is a value that was read once.

@@ -4,12 +4,17 @@
 //! grammar differs from Cargo's in two ways that matter: a partial version alone is a tilde range, not a caret
 //! range, and terms may be joined with spaces and `||`.
 
+use regex::Regex;
 use semver::{Version, VersionReq};
+
+use crate::pins::Pin;
 
 /// A constraint: alternatives, of which one must match.
 #[derive(Clone, Debug)]
 pub struct Constraint {
     alternatives: Vec<Vec<Term>>,
+    /// What a tag has to match besides.
+    filter: Option<Regex>,
 }
 
 #[derive(Clone, Debug)]
@@ -37,12 +42,23 @@ impl Constraint {
     pub fn parse(text: &str) -> Result<Self, BadConstraint> {
         let bad = || BadConstraint(text.to_owned());
         let alternatives: Option<Vec<_>> = text.split("||").map(alternative).collect();
-        alternatives.map(|alternatives| Self { alternatives }).ok_or_else(bad)
+        alternatives.map(|alternatives| Self { alternatives, filter: None }).ok_or_else(bad)
+    }
+
+    /// Reads the range that a pin is, with the pattern beside it: one that cannot be read takes no tag.
+    pub fn of(pin: &Pin) -> Result<Self, BadConstraint> {
+        let range = Self::parse(&pin.value)?;
+        Ok(match pin.filter.as_ref().map(|filter| Regex::new(filter)) {
+            None => range,
+            Some(Ok(filter)) => Self { filter: Some(filter), ..range },
+            Some(Err(_)) => Self { alternatives: Vec::new(), filter: None },
+        })
     }
 
     /// Tells whether a version satisfies it; a missing minor or patch counts as zero.
     pub fn allows(&self, version: &str) -> bool {
-        whole(version).is_some_and(|version| self.allows_version(&version))
+        let passes = self.filter.as_ref().is_none_or(|filter| filter.is_match(version));
+        passes && whole(version).is_some_and(|version| self.allows_version(&version))
     }
 
     /// Tells whether a whole version satisfies it.

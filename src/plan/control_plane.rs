@@ -181,7 +181,7 @@ impl Plane {
                 let (oldest, newest) = self.ends.unwrap_or((version, version));
                 self.ends = Some((version.min(oldest), version.max(newest)));
             }
-            (None, Some(Reason::Range)) => self.ranges.extend(Constraint::parse(&pin.value)),
+            (None, Some(Reason::Range)) => self.ranges.extend(Constraint::of(pin)),
             (None, _) => self.is_elsewhere = true,
         }
     }

@@ -101,7 +101,7 @@ pub fn forecast(
 
 /// Tells whether the range of a pin takes a release; `None` where it cannot be read as one.
 fn takes(pin: &Pin, to: EdgeVersion) -> Option<bool> {
-    Constraint::parse(&pin.value).ok().map(|range| range.allows(&to.chart()))
+    Constraint::of(pin).ok().map(|range| range.allows(&to.chart()))
 }
 
 /// The ranges of charts that do not take a release.

@@ -179,6 +179,12 @@ fn values_stay_with_a_chart_whose_range_does_not_take_the_release() {
     for takes in ["2026.x", ">=2026.1.0", "", "latest"] {
         assert_eq!(kept(takes, "a"), [Some(Reason::Range), None, None, None], "{takes:?}");
     }
+    for (filter, kept) in [("2026[.]7[.]2", stays), ("^2026[.]", None), ("[", stays)] {
+        let b = Build::default().chart("a.yaml", CP, "2026.x").stays(Reason::Range);
+        let b = b.with(|pin| pin.filter = Some(filter.into()));
+        let found = judged(b.value("v.yaml", CP, "linkerdVersion", "edge-26.7.1"), &Options::default());
+        assert_eq!(found[1].2, kept, "{filter}");
+    }
 }
 
 #[test]

@@ -77,6 +77,7 @@ impl Build {
             stage,
             restarts: false,
             is_off: false,
+            filter: None,
             stays,
             ended: None,
             kept_by: None,

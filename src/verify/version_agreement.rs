@@ -220,10 +220,14 @@ fn in_range(pin: &Pin, to: EdgeVersion) -> Finding {
             format!("`{value}` is what a range was locked to, and stays: the range does not allow {to}");
         return Finding::new(ID, Severity::Info, reason).at_pin(pin);
     }
-    if Constraint::parse(value).is_ok_and(|range| !range.allows(&to.chart())) {
+    if Constraint::of(pin).is_ok_and(|range| !range.allows(&to.chart())) {
         let reason =
             format!("`{value}` is a range that does not take {to}, and stays behind what moves here");
-        return Finding::warn(ID, reason).at_pin(pin).hint("widen the range, or hold what runs with it");
+        let hint = match pin.filter {
+            Some(_) => "widen the range, or its `semverFilter`, or hold what runs with it",
+            None => "widen the range, or hold what runs with it",
+        };
+        return Finding::warn(ID, reason).at_pin(pin).hint(hint);
     }
     let reason = format!("`{value}` is a range, and moves by itself or not at all");
     Finding::new(ID, Severity::Info, reason).at_pin(pin)

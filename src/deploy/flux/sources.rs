@@ -15,6 +15,8 @@ pub(super) struct Sourced {
     pub chart: Scalar,
     pub repository: Repository,
     pub version: Option<Scalar>,
+    /// A pattern that tags have to match besides.
+    pub filter: Option<Scalar>,
     /// Versions that it names beside that, and that do not count there.
     pub beside: Vec<Scalar>,
     /// Whether the chart's name is not known, and a name stands for it.
@@ -30,8 +32,8 @@ pub(super) struct Sourced {
 impl Sourced {
     /// A chart of which no more is said.
     pub fn new(chart: Scalar, repository: Repository) -> Self {
-        let (version, beside, layers) = (None, Vec::new(), Vec::new());
-        Self { chart, repository, version, beside, is_part: false, layers, replacing: 0 }
+        let (version, filter, beside, layers) = (None, None, Vec::new(), Vec::new());
+        Self { chart, repository, version, filter, beside, is_part: false, layers, replacing: 0 }
     }
 }
 
@@ -110,8 +112,8 @@ impl<'a> Reader<'a> {
                 let of_ref = |key| spec.scalar(&["ref", key]).filter(|s| !s.text().is_empty()).cloned();
                 let mut versions = ["digest", "semver", "tag"].into_iter().filter_map(of_ref);
                 let version = versions.next();
-                let (beside, is_part) = (versions.collect(), url.is_none());
-                Some(Sourced { version, beside, is_part, ..Sourced::new(chart, repository) })
+                let (beside, is_part, filter) = (versions.collect(), url.is_none(), of_ref("semverFilter"));
+                Some(Sourced { version, filter, beside, is_part, ..Sourced::new(chart, repository) })
             }
             "HelmChart" => self.chart(spec),
             kind => {

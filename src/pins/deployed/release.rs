@@ -3,7 +3,7 @@
 //! In: charts as any deployer has them rendered. Out: claims, and what the deployer says of the chart's order. Which keys
 //! hold a version is `linkerd`'s to say.
 
-use std::{borrow::Cow, collections::HashSet};
+use std::{borrow::Cow, collections::HashSet, sync::Arc};
 
 use super::{
     claims::Claims,
@@ -279,9 +279,10 @@ fn version(
         let text = version.and_then(Scalar::known).unwrap_or_default();
         Ours::judge(chart, &origin, &text, &context.options.mirrors)
     };
+    let filter = release.filter.as_ref().map(|filter| Arc::<str>::from(&*filter.text()));
     let spec = |ours: &Ours| {
         let spec = Spec::platform(kind, Expects::Chart).staying(unpacked.then_some(Reason::NoEffect));
-        ours.fill(spec)
+        ours.fill(Spec { filter: filter.clone(), ..spec })
     };
     let ours = judge(release.version.as_ref());
     let digest = release.version.as_ref().is_some_and(|version| version.text().starts_with("sha256:"));

@@ -54,6 +54,7 @@ fn read_by(context: &Context<'_>, claim: &Claim, pin: &mut Pin, found: &mut Give
     }
     pin.homes.clone_from(&claim.homes);
     pin.is_off = claim.is_off;
+    pin.filter.clone_from(&claim.spec.filter);
     pin.read_at = claim.read.iter().filter_map(|at| reading::line(context, at)).collect();
     if pin.stays == Some(Reason::Shared) {
         pin.kept_by = claim.foreign.as_ref().and_then(|at| reading::line_of(context, at));
