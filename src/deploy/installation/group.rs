@@ -203,7 +203,8 @@ impl Folder {
         // Beside clusters elsewhere there is the one in which all of this is kept: what names no other is that one's.
         let elsewhere = |closed: &usize| groups.get(*closed).is_some_and(Group::is_elsewhere);
         let is_own = self.planes.len() == 1 && self.closed.iter().all(elsewhere);
-        let is_hubs = |lot: &Lot| is_own && lot.seated == Seated::ThatOfItself && lot.away.is_none();
+        let is_itself = |lot: &Lot| matches!(lot.seated, Seated::ThatOfItself | Seated::ThatOfArgo);
+        let is_hubs = |lot: &Lot| is_own && is_itself(lot) && lot.away.is_none();
         let (own, others): (Vec<Lot>, Vec<Lot>) = self.others.into_iter().partition(is_hubs);
         let mut own: Vec<Lot> = self.planes.into_iter().map(|plane| merged(plane, own.clone())).collect();
         let shared = shared(&others, marks);

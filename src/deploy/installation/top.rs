@@ -89,6 +89,8 @@ pub(super) enum Seated {
     Unsaid,
     /// In that of the object that brings it.
     ThatOfItself,
+    /// The same of Argo CD, which may have objects for other clusters too.
+    ThatOfArgo,
     /// In those that Fleet chooses for it.
     Chosen,
     /// In all that Fleet tells apart.
@@ -167,6 +169,7 @@ impl Top {
     /// Says in which cluster that is which it brings, where it names none.
     pub(super) fn seated(&self) -> Seated {
         match self {
+            Self::Object(object) if object.group() == argo::GROUP => Seated::ThatOfArgo,
             Self::Object(_) => Seated::ThatOfItself,
             Self::Bundle(bundle) if bundle.is_for_all => Seated::All,
             Self::Bundle(_) => Seated::Chosen,
