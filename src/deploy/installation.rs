@@ -11,6 +11,7 @@ mod looked_up;
 mod name;
 mod places;
 mod reach;
+mod reached;
 mod top;
 
 use std::{collections::BTreeSet, ops::Range};

@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use super::{
-    BUILDS, Mark, Role,
+    BUILDS, Mark,
     looked_up::{fills, is_looked_up, is_release, is_remote, leaves_out, loose, own_sources},
     places::Places,
+    reached::Reach,
     top::{self, Away, Id, Made, Rooted, Seated, Top, names_cluster},
 };
 use crate::{
     deploy::{
         argo,
-        chart::ChartRelease,
         cluster::Cluster,
         files::Files,
         flux,
@@ -20,7 +20,6 @@ use crate::{
         object::{Labels, Object},
         suspended,
         tree_chart::Evaluations,
-        umbrella,
         value::Value,
         watch::Watch,
     },
@@ -58,27 +57,6 @@ pub(super) struct Lot {
     pub is_named: bool,
     /// What its roots are, where they are in the cluster themselves: of one name there is one there.
     pub roots: BTreeSet<Rooted>,
-}
-
-/// What a root reads of one cluster's.
-#[derive(Default)]
-struct Reach {
-    /// Places of which something is in what it deploys.
-    exact: BTreeSet<usize>,
-    /// Files with places that it reads, by position.
-    near: BTreeSet<usize>,
-    /// Places of which something is in it if its cluster has them, which another root deploys, or that lie with it.
-    maybe: BTreeSet<usize>,
-    /// Places of its values, those too that others are laid over.
-    values: BTreeSet<usize>,
-    /// Places of which a change reaches it no more.
-    idle: BTreeSet<usize>,
-    /// Whether it deploys a control plane.
-    plane: bool,
-    /// The labels of what leads to it.
-    labels: Labels,
-    /// Whether somebody names its cluster.
-    is_named: bool,
 }
 
 /// How an object came about.
@@ -150,7 +128,8 @@ pub(super) fn lots(
         builds = walked.builds;
         bound.extend(walked.bound);
         brought.extend(walked.brought);
-        for (away, reach) in walked.reaches {
+        for (away, mut reach) in walked.reaches {
+            reach.await_planes();
             let folder = top.folder();
             let files = BTreeSet::from([top.file().clone()]);
             let (plane, labels) = (reach.plane, reach.labels.clone());
@@ -340,11 +319,13 @@ impl Walk<'_> {
             [guard, value].into_iter().for_each(|scalar| places.read(scalar, &mut both));
             self.bound.extend((both.len() > 1).then_some(both));
         }
-        let charted = made.charts.iter().flat_map(|chart| charts.of(chart)).cloned();
+        let on = made.charts.iter().filter(|chart| !chart.is_off);
+        let charted = on.flat_map(|chart| charts.of(chart)).cloned();
         let (leading, charted): (Vec<Object>, Vec<Object>) = charted.partition(is_root);
         // Where that goes which comes of a chart, there goes what the chart is given.
         if !leading.is_empty() {
-            let is_all = made.charts.iter().all(|chart| charts.of(chart).iter().any(is_root));
+            let is_all =
+                made.charts.iter().all(|chart| !chart.is_off && charts.of(chart).iter().any(is_root));
             let made_of = if is_all { reach.handed_on(places) } else { BTreeSet::new() };
             let way = Way { made_of, ..way.clone() };
             todo.extend(leading.into_iter().map(|object| (object, way.clone())));
@@ -421,6 +402,7 @@ impl Walk<'_> {
         reach.near.extend(found.near);
         reach.maybe.extend(found.maybe);
         reach.values.extend(found.values);
+        reach.off.extend(found.off);
         reach.plane |= found.plane && !way.ignored;
         reach.is_named |= way.is_named;
         if leads {
@@ -436,54 +418,5 @@ impl Way {
     fn on(mut self, object: &Object) -> Self {
         self.labels.extend(object.labels());
         self
-    }
-}
-
-// === impl Reach ===
-
-impl Reach {
-    /// Tells whether the place of a control plane is among what was reached.
-    fn has_plane(&self, places: &Places<'_>) -> bool {
-        let near = self.near.iter().filter_map(|file| places.of.get(*file)).flat_map(|(marks, _)| marks);
-        let mut marks = self.exact.iter().chain(near).filter_map(|mark| places.marks.get(*mark));
-        marks.any(|mark| mark.role == Role::ControlPlane)
-    }
-
-    /// Takes the places of an object that is left as its cluster has it.
-    fn leave(&mut self, object: &Object, places: &Places<'_>) {
-        object.value.scalars().into_iter().for_each(|scalar| places.read(scalar, &mut self.idle));
-    }
-
-    /// Takes out the places of which nothing need be in what is deployed.
-    fn handed_on(&mut self, places: &Places<'_>) -> BTreeSet<usize> {
-        let near = std::mem::take(&mut self.near);
-        let near = near.into_iter().filter_map(|file| places.of.get(file)).flat_map(|(marks, _)| marks);
-        let mut marks = std::mem::take(&mut self.values);
-        marks.extend(near);
-        marks
-    }
-
-    /// Takes the places that a chart and its values were written at, and those of a chart of the tree; of one that was
-    /// evaluated what came of its values says where they go.
-    fn chart(
-        &mut self,
-        (files, charts): (&dyn Files, &Evaluations),
-        places: &Places<'_>,
-        chart: &ChartRelease,
-    ) {
-        if charts.of(chart).is_empty() {
-            chart.each_read(&mut |scalar| places.read(scalar, &mut self.exact));
-        }
-        chart.scalars().for_each(|scalar| places.read(scalar, &mut self.values));
-        // What the chart has of its own is read by each that deploys it, whether or not it names the file.
-        let all = umbrella::dependencies(chart, files, &|_| true).unwrap_or_default();
-        all.iter().for_each(|of| of.each_read(&mut |scalar| places.read(scalar, &mut self.exact)));
-        self.plane |= (places.is_plane)(&chart.chart.text());
-        chart.folder().iter().for_each(|folder| places.below(folder, &mut self.near));
-        let inner = chart.folder_in(files).map(|folder| umbrella::inner(files, &folder));
-        for inner in inner.into_iter().flatten() {
-            self.plane |= (places.is_plane)(&inner.chart);
-            inner.folder.iter().for_each(|folder| places.below(folder.as_str(), &mut self.near));
-        }
     }
 }

@@ -305,9 +305,13 @@ impl<'f> Walk<'f> {
         all.iter().take(INSTANCES).for_each(|scope| each(self, scope));
         if all.is_empty() {
             let none = Element::unknown("a block without instances");
-            let off = self.apart(&mut |walk| each(walk, &scope.of_element("each", none.clone())));
+            let (off, made) = self.apart(&mut |walk| each(walk, &scope.of_element("each", none.clone())));
             self.found.off.extend(off.charts.into_iter().chain(off.off));
             self.found.left_out.extend(off.left_out);
+            for (alias, (charts, _)) in made {
+                let charts = charts.into_iter().map(|chart| ChartRelease { is_off: true, ..chart });
+                self.made.entry(alias).or_default().0.extend(charts);
+            }
         }
         // What a condition leaves out of a list need not be among what this block reads.
         if budget.leaves_out.get() {
@@ -319,19 +323,18 @@ impl<'f> Walk<'f> {
                 false => all.iter().any(|own| own.bound_values().eq(left.bound_values())),
             };
             for scope in whole.iter().take(INSTANCES).filter(|scope| !is_there(scope)) {
-                let left = self.apart(&mut |walk| each(walk, scope));
+                let (left, _) = self.apart(&mut |walk| each(walk, scope));
                 self.found.left_out.extend(left.charts.into_iter().chain(left.off).chain(left.left_out));
             }
         }
         self.note_spent(source);
     }
 
-    /// Returns what a block would bring that is switched off, or an element that is left out: it goes to no cluster.
-    fn apart(&mut self, evaluate: &mut dyn FnMut(&mut Self)) -> Terraform {
+    /// Returns what a block would bring that is switched off, or an element that is left out, and what would go to each cluster.
+    fn apart(&mut self, evaluate: &mut dyn FnMut(&mut Self)) -> (Terraform, Clusters) {
         let (found, made) = (std::mem::take(&mut self.found), std::mem::take(&mut self.made));
         evaluate(self);
-        self.made = made;
-        std::mem::replace(&mut self.found, found)
+        (std::mem::replace(&mut self.found, found), std::mem::replace(&mut self.made, made))
     }
 
     fn note_spent(&mut self, source: &Source) {

@@ -173,8 +173,11 @@ impl Run {
             Choice::Other => None,
         });
         let names: Vec<&str> = place.into_iter().chain(chosen).collect();
-        for (alias, (charts, objects)) in clusters {
-            if is_idle && charts.iter().any(is_open) {
+        for (alias, (mut charts, objects)) in clusters {
+            if is_idle {
+                charts.retain(|chart| !chart.is_off);
+            }
+            if charts.is_empty() && objects.is_empty() || is_idle && charts.iter().any(is_open) {
                 continue;
             }
             let cluster = names.iter().copied().chain(alias.as_deref()).collect::<Vec<_>>().join("-");

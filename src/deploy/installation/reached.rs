@@ -1,0 +1,96 @@
+//! What was reached on the way from a root, of one cluster's.
+
+use std::collections::BTreeSet;
+
+use super::{Role, places::Places};
+use crate::deploy::{
+    chart::ChartRelease,
+    files::Files,
+    object::{Labels, Object},
+    tree_chart::Evaluations,
+    umbrella,
+};
+
+/// What a root reads of one cluster's.
+#[derive(Default)]
+pub(super) struct Reach {
+    /// Places of which something is in what it deploys.
+    pub exact: BTreeSet<usize>,
+    /// Files with places that it reads, by position.
+    pub near: BTreeSet<usize>,
+    /// Places of which something is in it if its cluster has them, which another root deploys, or that lie with it.
+    pub maybe: BTreeSet<usize>,
+    /// Places of its values, those too that others are laid over, and of what is switched off.
+    pub values: BTreeSet<usize>,
+    /// Of what is switched off, the control planes.
+    pub off: BTreeSet<usize>,
+    /// Places of which a change reaches it no more.
+    pub idle: BTreeSet<usize>,
+    /// Whether it deploys a control plane.
+    pub plane: bool,
+    /// The labels of what leads to it.
+    pub labels: Labels,
+    /// Whether somebody names its cluster.
+    pub is_named: bool,
+}
+
+// === impl Reach ===
+
+impl Reach {
+    /// Tells whether the place of a control plane is among what was reached.
+    pub fn has_plane(&self, places: &Places<'_>) -> bool {
+        let near = self.near.iter().filter_map(|file| places.of.get(*file)).flat_map(|(marks, _)| marks);
+        let mut marks = self.exact.iter().chain(near).filter_map(|mark| places.marks.get(*mark));
+        marks.any(|mark| mark.role == Role::ControlPlane)
+    }
+
+    /// Takes the places of an object that is left as its cluster has it.
+    pub fn leave(&mut self, object: &Object, places: &Places<'_>) {
+        object.value.scalars().into_iter().for_each(|scalar| places.read(scalar, &mut self.idle));
+    }
+
+    /// Where something runs that has to suit a control plane, one that is switched off is still to come.
+    pub fn await_planes(&mut self) {
+        if !self.exact.is_empty() {
+            self.exact.append(&mut self.off);
+        }
+    }
+
+    /// Takes out the places of which nothing need be in what is deployed.
+    pub fn handed_on(&mut self, places: &Places<'_>) -> BTreeSet<usize> {
+        let near = std::mem::take(&mut self.near);
+        let near = near.into_iter().filter_map(|file| places.of.get(file)).flat_map(|(marks, _)| marks);
+        let mut marks = std::mem::take(&mut self.values);
+        marks.extend(near);
+        marks
+    }
+
+    /// Takes the places that a chart and its values were written at, and those of a chart of the tree; of one that was
+    /// evaluated what came of its values says where they go.
+    pub fn chart(
+        &mut self,
+        (files, charts): (&dyn Files, &Evaluations),
+        places: &Places<'_>,
+        chart: &ChartRelease,
+    ) {
+        chart.scalars().for_each(|scalar| places.read(scalar, &mut self.values));
+        let all = umbrella::dependencies(chart, files, &|_| true).unwrap_or_default();
+        chart.folder().iter().for_each(|folder| places.below(folder, &mut self.near));
+        let inner = chart.folder_in(files).map(|folder| umbrella::inner(files, &folder));
+        for inner in inner.into_iter().flatten() {
+            self.plane |= !chart.is_off && (places.is_plane)(&inner.chart);
+            inner.folder.iter().for_each(|folder| places.below(folder.as_str(), &mut self.near));
+        }
+        if chart.is_off {
+            let planes = all.iter().chain([chart]).filter(|of| (places.is_plane)(&of.chart.text()));
+            planes.for_each(|of| of.each_read(&mut |scalar| places.read(scalar, &mut self.off)));
+            return;
+        }
+        if charts.of(chart).is_empty() {
+            chart.each_read(&mut |scalar| places.read(scalar, &mut self.exact));
+        }
+        // What the chart has of its own is read by each that deploys it, whether or not it names the file.
+        all.iter().for_each(|of| of.each_read(&mut |scalar| places.read(scalar, &mut self.exact)));
+        self.plane |= (places.is_plane)(&chart.chart.text());
+    }
+}

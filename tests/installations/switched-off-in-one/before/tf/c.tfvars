@@ -1,0 +1,4 @@
+crds = "2026.7.1"
+mesh = true
+plane = false
+viz = true

@@ -1,0 +1,3 @@
+mesh = false
+plane = false
+viz = false
