@@ -49,7 +49,8 @@ pub fn application_set(object: &Object, cluster: &Cluster<'_>, files: &dyn Files
     }
     let (unmade, overridden) = (reader.unmade, reader.overridden);
     let notes = reader.language.notes.into_iter().map(|about| Note::new(&object.file, about));
-    Build { objects: made, unmade, overridden, notes: notes.collect(), ..Build::default() }
+    let (objects, told) = made.into_iter().unzip();
+    Build { objects, told, unmade, overridden, notes: notes.collect(), ..Build::default() }
 }
 
 /// What an ApplicationSet makes Applications of.
@@ -62,8 +63,8 @@ struct Template<'a> {
 // === impl Template ===
 
 impl Template<'_> {
-    /// Makes the Applications of one element: one for each outcome.
-    fn each(&self, reader: &mut Reader<'_>, element: &Element, made: &mut Vec<Object>) {
+    /// Makes the Applications of one element: one for each outcome. Each is handed over with the element.
+    fn each(&self, reader: &mut Reader<'_>, element: &Element, made: &mut Vec<(Object, Value)>) {
         reader.language.outcomes = 1;
         let mut own: Vec<Value> = Vec::new();
         let mut outcome = 0;
@@ -80,9 +81,9 @@ impl Template<'_> {
         }
         undecided(&mut own);
         let by = element.file.clone().or_else(|| self.object.by.clone());
-        made.extend(own.into_iter().map(|value| Object {
-            chosen_by: element.chosen_by.clone(),
-            ..Object::new(value, self.object.file.clone(), by.clone())
+        made.extend(own.into_iter().map(|value| {
+            let application = Object::new(value, self.object.file.clone(), by.clone());
+            (Object { chosen_by: element.chosen_by.clone(), ..application }, element.parameters.clone())
         }));
     }
 

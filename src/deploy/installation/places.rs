@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Mark;
-use crate::deploy::value::{Part, Scalar};
+use crate::deploy::value::{Part, Scalar, Value};
 
 /// Places by file.
 pub(super) struct Places<'m> {
@@ -53,6 +53,13 @@ impl<'m> Places<'m> {
             let near = near.take_while(|n| span(n).start + longest > origin.span.start);
             found.extend(near.filter(|n| origin.span.start < span(n).end));
         }
+    }
+
+    /// Returns the places that the scalars of a value were written at.
+    pub fn all(&self, value: &Value) -> BTreeSet<usize> {
+        let mut found = BTreeSet::new();
+        value.scalars().into_iter().for_each(|scalar| self.read(scalar, &mut found));
+        found
     }
 
     /// Takes the files below a folder: what a chart of the tree consists of.

@@ -74,6 +74,8 @@ struct Way {
     is_named: bool,
     /// Places that the chart was made of which it came out of, whatever is laid over them.
     made_of: BTreeSet<usize>,
+    /// Places of the element of a generator that it was made of.
+    told: BTreeSet<usize>,
 }
 
 /// A walk from one root on.
@@ -178,12 +180,14 @@ pub(super) fn lots(
 /// Says what was reached: a file that is read whole tells less than a scalar that is, and so does what need not be there.
 fn settled(places: &Places<'_>, found: Vec<(Lot, Reach)>) -> Vec<Lot> {
     let exact: BTreeSet<usize> = found.iter().flat_map(|(_, reach)| &reach.exact).copied().collect();
+    let told: BTreeSet<usize> = found.iter().flat_map(|(_, reach)| &reach.told).copied().collect();
     let is_near = |mark: &usize| !exact.contains(mark);
+    let is_anybodys = |mark: &usize| is_near(mark) && !told.contains(mark);
     let left: Vec<Vec<usize>> =
-        places.of.iter().map(|(marks, _)| marks.iter().copied().filter(is_near).collect()).collect();
+        places.of.iter().map(|(marks, _)| marks.iter().copied().filter(is_anybodys).collect()).collect();
     let settled = found.into_iter().map(|(lot, reach)| {
         let near = reach.near.iter().filter_map(|file| left.get(*file)).flatten();
-        let maybe = reach.maybe.iter().chain(&reach.values).filter(|mark| is_near(mark));
+        let maybe = reach.maybe.iter().chain(&reach.values).chain(&reach.told).filter(|mark| is_near(mark));
         let marks = reach.exact.iter().chain(near).chain(maybe).copied().collect();
         Lot { marks, ..lot }
     });
@@ -310,7 +314,8 @@ impl Walk<'_> {
     ) {
         let mut way = Way { seat: made.away.or(way.seat), ..way };
         let (places, charts) = (self.places, self.charts);
-        let mut reach = Reach { values: std::mem::take(&mut way.made_of), ..Reach::default() };
+        let (values, told) = (std::mem::take(&mut way.made_of), std::mem::take(&mut way.told));
+        let mut reach = Reach { values, told, ..Reach::default() };
         reach.near.extend(written.into_iter().filter_map(|path| places.file(path.as_str())));
         reach.near.extend(watch.into_read().iter().filter_map(|path| places.file(path)));
         made.charts.iter().for_each(|chart| reach.chart((self.files, charts), places, chart));
@@ -330,14 +335,15 @@ impl Walk<'_> {
             let way = Way { made_of, ..way.clone() };
             todo.extend(leading.into_iter().map(|object| (object, way.clone())));
         }
-        for object in made.objects.into_iter().chain(charted) {
+        for (n, object) in made.objects.into_iter().chain(charted).enumerate() {
             let ignored = way.ignored || made.ignored.contains(&object.file);
             if suspended::is_left(&object) && !is_root(&object) {
                 reach.leave(&object, places);
             }
             let way = || Way { ignored, ..way.clone() };
             if is_root(&object) {
-                todo.push_back((object, way()));
+                let told = made.told.get(n).map(|told| places.all(told)).unwrap_or_default();
+                todo.push_back((object, Way { told, ..way() }));
                 continue;
             }
             // What a release brings to another cluster is read with it.
@@ -402,6 +408,7 @@ impl Walk<'_> {
         reach.near.extend(found.near);
         reach.maybe.extend(found.maybe);
         reach.values.extend(found.values);
+        reach.told.extend(found.told);
         reach.off.extend(found.off);
         reach.plane |= found.plane && !way.ignored;
         reach.is_named |= way.is_named;
