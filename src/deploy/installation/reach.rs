@@ -331,7 +331,13 @@ impl Walk<'_> {
         if !leading.is_empty() {
             let is_all =
                 made.charts.iter().all(|chart| !chart.is_off && charts.of(chart).iter().any(is_root));
-            let made_of = if is_all { reach.handed_on(places) } else { BTreeSet::new() };
+            let mut made_of = if is_all { reach.handed_on(places) } else { BTreeSet::new() };
+            for object in made.charts.iter().flat_map(|chart| charts.off(chart)).filter(|off| is_root(off)) {
+                let told = places.all(&object.value);
+                made_of.retain(|mark| !told.contains(mark));
+                let seat = top::away(object).or_else(|| way.seat.clone());
+                self.reaches.entry(seat).or_default().told.extend(told);
+            }
             let way = Way { made_of, ..way.clone() };
             todo.extend(leading.into_iter().map(|object| (object, way.clone())));
         }

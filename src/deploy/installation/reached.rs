@@ -22,7 +22,8 @@ pub(super) struct Reach {
     pub maybe: BTreeSet<usize>,
     /// Places of its values, those too that others are laid over, and of what is switched off.
     pub values: BTreeSet<usize>,
-    /// Places of the elements of generators that it was made of, whatever is laid over them: no other has them.
+    /// Places of the elements of generators that it was made of, whatever is laid over them, and of what is switched off for it
+    /// alone: no other has them.
     pub told: BTreeSet<usize>,
     /// Of what is switched off, the control planes.
     pub off: BTreeSet<usize>,

@@ -226,7 +226,7 @@ pub(in crate::deploy) fn made(object: &Object, cluster: &Cluster<'_>, files: &dy
 }
 
 /// Returns the cluster that an object names itself.
-fn away(object: &Object) -> Option<Away> {
+pub(super) fn away(object: &Object) -> Option<Away> {
     let remote = ["secretRef", "configMapRef"].into_iter().find_map(|kind| {
         object.value.text(&["spec", "kubeConfig", kind, "name"]).map(|name| name.into_owned())
     });

@@ -9,7 +9,11 @@ use crate::{
 
 /// Objects of charts by their releases.
 #[derive(Clone, Debug, Default)]
-pub struct Evaluations(HashMap<Key, Vec<Object>>);
+pub struct Evaluations {
+    made: HashMap<Key, Vec<Object>>,
+    /// What would come of them with what their values switch off.
+    off: HashMap<Key, Vec<Object>>,
+}
 
 /// The file and part of the object that asks, the chart's folder, and the values.
 type Key = (RepoPath, String, String, String);
@@ -19,31 +23,42 @@ type Key = (RepoPath, String, String, String);
 impl Evaluations {
     /// Keeps objects of a release.
     pub fn keep(&mut self, release: &ChartRelease, objects: impl IntoIterator<Item = Object>) {
-        self.0.entry(key(release)).or_default().extend(objects);
+        self.made.entry(key(release)).or_default().extend(objects);
+    }
+
+    /// Keeps objects of a release that its values switch off.
+    pub fn keep_off(&mut self, release: &ChartRelease, objects: impl IntoIterator<Item = Object>) {
+        self.off.entry(key(release)).or_default().extend(objects);
     }
 
     /// Adds what others have kept.
     pub fn append(&mut self, other: Self) {
-        self.0.extend(other.0);
+        self.made.extend(other.made);
+        self.off.extend(other.off);
     }
 
     /// Returns what was kept of a release.
     pub fn of(&self, release: &ChartRelease) -> &[Object] {
-        if self.0.is_empty() { &[] } else { self.0.get(&key(release)).map_or(&[], Vec::as_slice) }
+        found(&self.made, release)
+    }
+
+    /// Returns what would come of a release with what its values switch off.
+    pub fn off(&self, release: &ChartRelease) -> &[Object] {
+        found(&self.off, release)
     }
 
     /// Returns, of the charts that nobody in the tree deploys, the file with what came of each of their values.
     pub fn lone(&self) -> Vec<(&RepoPath, &[Object])> {
         let deployed: BTreeSet<RepoPath> =
-            self.0.keys().filter_map(|key| file(key).filter(|file| *file != key.0)).collect();
+            self.made.keys().filter_map(|key| file(key).filter(|file| *file != key.0)).collect();
         let is_lone = |key: &Key| file(key).is_some_and(|file| file == key.0 && !deployed.contains(&file));
-        let lone: BTreeMap<&Key, &Vec<Object>> = self.0.iter().filter(|(key, _)| is_lone(key)).collect();
+        let lone: BTreeMap<&Key, &Vec<Object>> = self.made.iter().filter(|(key, _)| is_lone(key)).collect();
         lone.into_iter().map(|(key, objects)| (&key.0, objects.as_slice())).collect()
     }
 
     /// Lists the files of charts that objects were written in: what has no template of its own is of the file that asks.
     pub fn files(&self) -> impl Iterator<Item = &RepoPath> {
-        self.0.iter().flat_map(|((asks, ..), objects)| {
+        self.made.iter().flat_map(|((asks, ..), objects)| {
             objects.iter().map(|object| &object.file).filter(move |file| *file != asks)
         })
     }
@@ -52,6 +67,10 @@ impl Evaluations {
 /// Returns the file of a chart, which asks for itself where nobody does.
 fn file((_, _, folder, _): &Key) -> Option<RepoPath> {
     RepoPath::resolve(folder.trim_start_matches('/'), "Chart.yaml")
+}
+
+fn found<'k>(kept: &'k HashMap<Key, Vec<Object>>, release: &ChartRelease) -> &'k [Object] {
+    if kept.is_empty() { &[] } else { kept.get(&key(release)).map_or(&[], Vec::as_slice) }
 }
 
 fn key(release: &ChartRelease) -> Key {

@@ -51,6 +51,10 @@ impl Charted {
         let leads = |object: &&Object| kinds::leads(&object.group(), &object.kind());
         let kept = rendered.objects.iter().filter(|object| leads(object) || names_release(object));
         self.made.keep(release, kept.cloned());
+        let off: Vec<Object> = rendered.off.iter().filter(leads).cloned().collect();
+        if !off.is_empty() {
+            self.made.keep_off(release, off);
+        }
         self.outcomes.push(Outcome::new(release, rendered));
         self.followed.extend(rendered.followed.iter().cloned());
         self.read.extend(rendered.read.iter().cloned());
