@@ -2,82 +2,160 @@
 //!
 //! In: a text. Out: the number beside a chart's name, or beside the address of Linkerd's own repository of charts.
 
-use super::number::{Number, is_chart, is_own, moved, number, words};
-use crate::pins::origin::is_linkerds;
+use std::{collections::HashSet, iter};
+
+use super::number::{Number, is_chart, is_own, may_be_linkerd, moved, number, words};
+use crate::pins::{origin::is_linkerds, version_text::TAGS};
 
 /// The deepest mapping that is looked at.
 const DEPTH: usize = 64;
+/// What begins a mapping within a line, or a call.
+const OPENS: [char; 3] = ['(', '[', '{'];
+/// What stands before the code of a comment.
+const COMMENT: [char; 4] = [' ', '\t', '#', '/'];
 
 /// What stands in one mapping, as far as it was read.
-struct Mapping {
+#[derive(Default)]
+struct Mapping<'t> {
     depth: usize,
     /// It is one of several, or what something is given: of those a chart's name may be all that says which chart it is.
     is_item: bool,
+    /// What its last key has is a mapping that says which chart it is.
+    holds_chart: bool,
     is_chart_s: bool,
     is_called_so: bool,
+    /// It has the name of Linkerd itself.
+    is_linkerd_s: bool,
     /// It says that its chart is another, or its own.
     is_of_another: bool,
-    versions: Vec<Number>,
+    /// It is an object, or describes a chart: its version is its own.
+    is_object: bool,
+    /// The number of the release that a chart says it brings.
+    app: Option<&'t str>,
+    /// The first key of a chart or a version.
+    first: Option<&'t str>,
+    /// What keys say beside that they give a chart of Linkerd's: `viz` of `vizChart`.
+    stems: HashSet<String>,
+    /// Each with its key, and as it stands.
+    numbers: Vec<(&'t str, &'t str, Number)>,
 }
 
 // === impl Mapping ===
 
-impl Mapping {
+impl<'t> Mapping<'t> {
     fn new(depth: usize, is_item: bool) -> Self {
-        let versions = Vec::new();
-        Self { depth, is_item, is_chart_s: false, is_called_so: false, is_of_another: false, versions }
+        Self { depth, is_item, ..Self::default() }
     }
 
     /// Reads an entry, whose value begins at a place of the text.
-    fn read(&mut self, key: &str, value: &str, at: usize) {
+    fn read(&mut self, key: &'t str, value: &'t str, at: usize) {
         let first = words(value).next();
-        self.is_chart_s |= gives_chart(key) && first.is_some_and(is_chart) || first.is_some_and(is_linkerds);
+        let names_chart = gives_chart(key) && first.is_some_and(is_chart);
+        self.holds_chart = gives_chart(key) && first.is_none();
+        self.is_chart_s |= names_chart || first.is_some_and(is_linkerds);
         self.is_called_so |= self.is_item && key == "name" && first.is_some_and(is_own);
+        self.is_linkerd_s |= key == "name" && first.is_some_and(is_linkerd);
         let is_here = first.is_some_and(|word| word.starts_with("file:"));
         self.is_of_another |= gives_chart(key) || key == "path" || is_here;
-        let version = number(value, 0).filter(|_| gives_version(key));
-        self.versions.extend(version.map(|(span, why)| (moved(span, at), why)));
+        self.is_object |= matches!(key, "apiVersion" | "kind");
+        if key == "appVersion" {
+            self.app = first.and_then(|word| TAGS.iter().find_map(|tag| word.strip_prefix(tag)));
+        }
+        if gives_chart(key) || gives_version(key) {
+            self.first.get_or_insert(key);
+        }
+        self.stems.extend(names_chart.then(|| stem(key)).filter(|stem| !stem.is_empty()));
+        if let Some((span, why)) = number(value, 0) {
+            let text = value.get(span.clone()).unwrap_or_default();
+            self.numbers.push((key, text, (moved(span, at), why)));
+        }
     }
 
-    fn into_versions(self) -> Vec<Number> {
-        match self.is_chart_s || self.is_called_so && !self.is_of_another {
-            true => self.versions,
-            false => Vec::new(),
-        }
+    fn into_versions(self) -> impl Iterator<Item = Number> {
+        let is_chart_s = self.is_chart_s || self.is_called_so && !self.is_of_another;
+        let is_linkerd_s = self.is_linkerd_s && !self.is_of_another && !self.is_object;
+        let is_version = move |key: &str, text: &str| {
+            is_chart_s && gives_version(key)
+                || key == "version" && (self.app == Some(text) || is_linkerd_s && may_be_linkerd(text))
+                || key.to_ascii_lowercase().ends_with("version") && self.stems.contains(&stem(key))
+        };
+        let all = self.numbers.into_iter();
+        all.filter(move |(key, text, _)| is_version(key, text)).map(|(.., number)| number)
     }
 }
 
-/// Finds those of mappings of a line for each key, such as YAML's, or the arguments and constants of programs.
+/// Finds those of mappings of a line for each key, such as YAML's, or the arguments and constants of programs; of those that
+/// are comments too.
 pub(super) fn in_mappings(text: &str) -> Vec<Number> {
-    let (mut open, mut found) = (Vec::<Mapping>::new(), Vec::new());
+    let mut found = in_lines(text, false);
+    found.extend(in_lines(text, true));
+    found
+}
+
+/// Reads the lines of a text that are comments, or those that are none.
+fn in_lines(text: &str, commented: bool) -> Vec<Number> {
+    let (mut open, mut found) = (Vec::<Mapping<'_>>::new(), Vec::new());
     let mut start = 0;
     for line in text.split_inclusive('\n') {
-        let entry = entry(line).filter(|(depth, ..)| *depth <= DEPTH);
-        let is_new = entry.is_some() && line.trim_start().starts_with("- ");
-        let depth = entry.map_or_else(|| depth_of_rest(line), |(depth, ..)| depth);
+        let at = start;
+        start += line.len();
+        let is_read = is_comment(line) == commented;
+        let entry = entry(line).filter(|(depth, ..)| is_read && *depth <= DEPTH);
+        let is_new = entry.is_some() && line.trim_start_matches(COMMENT).starts_with("- ");
+        let depth = entry.map_or_else(|| depth_of_rest(line, commented, is_read), |(depth, ..)| depth);
         while let Some(last) = open.pop_if(|last| last.depth > depth || is_new && last.depth == depth) {
             found.extend(last.into_versions());
         }
-        if let Some((depth, key, behind)) = entry {
-            if open.last().is_none_or(|last| last.depth < depth) {
-                open.push(Mapping::new(depth, is_new));
-            }
-            if let Some(mapping) = open.last_mut() {
-                mapping.read(key, line.get(behind..).unwrap_or_default(), start + behind);
-            }
+        let Some((depth, key, behind)) = entry else { continue };
+        // No mapping has a key twice: lists of Markdown, and variables of scripts, follow on one another.
+        if let Some(last) = open.pop_if(|last| last.depth == depth && last.first == Some(key)) {
+            found.extend(last.into_versions());
         }
-        start += line.len();
+        if open.last().is_none_or(|last| last.depth < depth) {
+            let is_item = is_new || open.last().is_some_and(|last| last.holds_chart);
+            open.push(Mapping::new(depth, is_item));
+        }
+        if let Some(mapping) = open.last_mut() {
+            arguments(line, key, behind).for_each(|(key, value, of)| mapping.read(key, value, at + of));
+        }
     }
     found.extend(open.into_iter().flat_map(Mapping::into_versions));
     found
 }
 
 /// Tells how deep a line stands that has no key: what is less deep than a mapping ends it, such as the brace behind a block of
-/// HCL. Comments and the conditions of templates stand anywhere.
-fn depth_of_rest(line: &str) -> usize {
+/// HCL. Conditions of templates stand anywhere, and so do comments, but for what is one itself.
+fn depth_of_rest(line: &str, commented: bool, is_read: bool) -> usize {
     let rest = line.trim_start();
-    let is_anywhere = rest.is_empty() || ["#", "//", "{{", "{%"].iter().any(|sign| rest.starts_with(sign));
-    if is_anywhere { usize::MAX } else { line.len() - rest.len() }
+    let is_anywhere = rest.is_empty() || ["{{", "{%"].iter().any(|sign| rest.starts_with(sign));
+    match (commented, is_read) {
+        (false, true) if !is_anywhere => line.len() - rest.len(),
+        (true, false) => 0,
+        _ => usize::MAX,
+    }
+}
+
+fn is_comment(line: &str) -> bool {
+    let start = line.trim_start();
+    start.starts_with('#') || start.starts_with("//")
+}
+
+/// Lists what a line gives at its key, and at those of further arguments: `chart="linkerd-viz", version="30.12.11",`.
+fn arguments<'t>(
+    line: &'t str,
+    key: &'t str,
+    behind: usize,
+) -> impl Iterator<Item = (&'t str, &'t str, usize)> {
+    let (before, value) = line.split_at_checked(behind).unwrap_or_default();
+    // What opens is a mapping of its own.
+    let plain = value.split(OPENS).next().filter(|_| !before.contains(OPENS)).unwrap_or_default();
+    let further = plain.match_indices(',').filter_map(move |(comma, _)| {
+        let rest = value.get(comma + 1..)?;
+        let (_, key, sign) =
+            entry(rest).filter(|(.., sign)| rest.get(..*sign).is_some_and(|r| r.ends_with('=')))?;
+        Some((key, rest.get(sign..)?, behind + comma + 1 + sign))
+    });
+    iter::once((key, value, behind)).chain(further)
 }
 
 /// Finds those of mappings and calls that a line has as a whole: `{name: linkerd-crds, version: 1.8.0}`.
@@ -103,13 +181,13 @@ pub(super) fn in_flows(line: &str) -> Vec<Number> {
 
 /// Reads the key of a line: how deep it stands, its name, and where what is behind it begins.
 pub(super) fn entry(line: &str) -> Option<(usize, &str, usize)> {
-    let depth = line.len() - line.trim_start_matches([' ', '\t', '-']).len();
+    let depth = line.len() - line.trim_start_matches([' ', '\t', '-', '*', '#', '/']).len();
     let key = line.get(depth..)?.split([':', '=']).next()?;
     let sign = depth + key.len();
     // A program may say before a name what it is: `const version = ..`.
     let name = match line.get(sign..)?.starts_with('=') {
         true => key.trim_end_matches('?').split_whitespace().next_back()?,
-        false => key.trim_end().trim_matches(['"', '\'']),
+        false => key.trim_end().trim_matches(['"', '\'', '`', '*']),
     };
     let is_name = !name.is_empty()
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'/'));
@@ -120,6 +198,21 @@ pub(super) fn entry(line: &str) -> Option<(usize, &str, usize)> {
 fn gives_chart(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
     key.ends_with("chart") || key.ends_with("chartname") || key.ends_with("chart_name")
+}
+
+/// Returns what a key says beside that it gives a chart or the version of one: `viz` of `vizChart`, and of `viz_chart_version`.
+fn stem(key: &str) -> String {
+    let lower = key.to_ascii_lowercase();
+    let mut key = lower.as_str();
+    for word in ["version", "name", "chart"] {
+        key = key.strip_suffix(word).unwrap_or(key).trim_end_matches(['_', '-']);
+    }
+    key.to_owned()
+}
+
+/// Tells whether a word is the name of Linkerd itself.
+fn is_linkerd(word: &str) -> bool {
+    ["linkerd", "linkerd2"].iter().any(|name| word.eq_ignore_ascii_case(name))
 }
 
 /// Tells whether a key gives the version of the chart beside it: that of an application, or of Kubernetes, is none.
@@ -165,6 +258,38 @@ mod tests {
         let addresses = ["https://helm.linkerd.io/stable", "'https://helm.linkerd.io/stable/'"];
         assert_eq!(addresses.map(of), [1, 1], "Flux's first HelmRelease need not name the chart");
         assert_eq!(of("https://helm.linkerd.io.example.com/stable"), 0);
+    }
+
+    #[test]
+    fn a_mapping_says_otherwise_whose_version_it_has() {
+        for told in [
+            "vizChart = \"linkerd-viz\"\nvizVersion = \"1.8.0\"\nkubeVersion = \"1.30.0\"\n",
+            "* Chart: `linkerd-crds`\n* Version: `1.8.0`\n\n* Chart: `cert-manager`\n* Version: `v1.7.1`\n",
+            "helmChart:\n  name: linkerd-crds\n  version: 1.8.0\nimage:\n  name: linkerd-crds\n  version: 1.0.0\n",
+            "a: b\n#  - chart: linkerd-crds\n#    version: 1.8.0\nversion: 1.0.0\n",
+            "Release('viz',\n  chart='linkerd-viz', version='1.8.0',\n  repo='https://acme.example')\n",
+        ] {
+            assert_eq!(found(told), [("1.8.0", Some(Reason::Channel))], "{told}");
+        }
+        for told in [
+            "- name: Linkerd\n  version: 2.14.3\n- name: cert-manager\n  version: 2.1.0\n",
+            "package:\n  name: linkerd2\n  version: 2.14.3\n",
+            "apiVersion: v1\nappVersion: stable-2.14.3\nname: linkerd2\nversion: 2.14.3\n",
+        ] {
+            assert_eq!(found(told), [("2.14.3", Some(Reason::Channel))], "{told}");
+        }
+        for other in [
+            "apiVersion: v1\nappVersion: stable-2.14.3\nname: linkerd2\nversion: 2.0.1\n",
+            "apiVersion: v2\nname: linkerd\nversion: 2.0.1\n",
+            "name: linkerd\nversion: 0.1.0\n",
+            "name: linkerd-await\nversion: 2.0.1\n",
+            "# chart: linkerd-crds\n\n# version: 1.0.0\n",
+            "install('linkerd-crds', a('b', version='1.0.0'),\n",
+            "{ id = 1, chart = \"linkerd-crds\" },\n{ id = 2, chart = \"istiod\", version = \"1.22.0\" },\n",
+        ] {
+            assert_eq!(found(other), [], "{other}");
+        }
+        assert_eq!(found("package:\n  name: linkerd\n  version: 26.6.3\n"), [("26.6.3", None)]);
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub(super) type Number = (Range<usize>, Option<Reason>);
 /// Reads the version that follows on a place of a text.
 pub(super) fn number(text: &str, at: usize) -> Option<Number> {
     let rest = text.get(at..)?;
-    let given = rest.trim_start_matches([' ', '\t', '\n', '\r', '\\', '=', '-', '"', '\'', ',']);
+    let given = rest.trim_start_matches([' ', '\t', '\n', '\r', '\\', '=', '-', '"', '\'', '`', ',']);
     let word = words(given).next().filter(|word| given.starts_with(word))?;
     let exact = word.strip_prefix('v').unwrap_or(word);
     semver::Version::parse(exact).ok()?;
@@ -42,6 +42,11 @@ pub(super) fn number(text: &str, at: usize) -> Option<Number> {
 pub(super) fn is_edge(number: &str) -> bool {
     let release = number.split(['-', '+']).next().unwrap_or(number);
     format!("edge-{release}").parse::<EdgeVersion>().is_ok_and(|edge| edge.triple().0 < YEARS)
+}
+
+/// Tells whether a number may be that of a release of Linkerd's, of whatever channel.
+pub(super) fn may_be_linkerd(number: &str) -> bool {
+    number.starts_with("2.") || is_edge(number)
 }
 
 pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {

@@ -7,7 +7,7 @@
 
 use super::{
     mappings::{entry, in_flows, in_mappings},
-    number::{Number, is_chart, is_edge, is_own, moved, number, words},
+    number::{Number, is_chart, is_edge, is_own, may_be_linkerd, moved, number, words},
     reads,
 };
 use crate::{
@@ -88,8 +88,7 @@ fn behind_channels(text: &str) -> Vec<Number> {
         });
         let fits = |(channel, (span, _)): &(&str, Number)| {
             let number = line.get(span.clone()).unwrap_or_default();
-            is_edge(number) == matches!(*channel, "edge-" | "preview-")
-                && (is_edge(number) || number.starts_with("2."))
+            is_edge(number) == matches!(*channel, "edge-" | "preview-") && may_be_linkerd(number)
         };
         found.extend(given.filter(fits).map(|(channel, (span, why))| {
             (moved(span, start), if channel == "edge-" { why } else { Some(Reason::Channel) })
