@@ -103,7 +103,11 @@ impl Reader<'_> {
             if !is_merge(key) {
                 let is_plain = key.style() == Some(Style::Plain) && key.tag().is_none();
                 let name = if is_plain { (self.key)(name) } else { name.into() };
-                own.insert(Arc::from(name), self.value(value, depth)?);
+                let read = match self.code_of(key, value) {
+                    Some(code) => Value::Scalar(Scalar::unknown(&format!("ytt, `{code}`"))),
+                    None => self.value(value, depth)?,
+                };
+                own.insert(Arc::from(name), read);
             }
         }
         for source in node.merged() {
@@ -112,6 +116,13 @@ impl Reader<'_> {
             }
         }
         Some(own)
+    }
+
+    /// Returns the code of ytt's that stands in the place of a value: to YAML it is a comment.
+    fn code_of(&self, key: Node<'_>, value: Node<'_>) -> Option<&str> {
+        let is_there = value.is_mapping() || value.is_sequence() || value.is_alias();
+        let is_there = is_there || value.as_str().is_some_and(|text| !text.is_empty());
+        (!is_there).then(|| code(self.whole.get(key.span().end..)?)).flatten()
     }
 
     fn scalar(&self, node: Node<'_>) -> Scalar {
@@ -136,6 +147,13 @@ impl Reader<'_> {
         parts.push(made(at..value.len()));
         Scalar::of(parts, plain)
     }
+}
+
+/// Finds the code of ytt's (`#@ data.values.version`) in what stands behind a key.
+pub fn code(behind: &str) -> Option<&str> {
+    let line = behind.lines().next()?.trim_start_matches(['"', '\'']);
+    let code = line.strip_prefix(':')?.trim_start().strip_prefix("#@ ")?.trim();
+    (!code.is_empty()).then_some(code)
 }
 
 fn typed(mut scalar: Scalar, plain: bool) -> Scalar {
@@ -223,6 +241,16 @@ mod tests {
         assert_eq!(written(value.scalar(&["b", "v"]).unwrap()), written(value.scalar(&["a", "v"]).unwrap()));
         assert_eq!(value.text(&["b", "w"]).unwrap(), "3");
         assert_eq!(value.path(&["c"]), value.path(&["a"]));
+    }
+
+    #[test]
+    fn code_of_ytt_stands_for_a_value_that_is_not_known() {
+        let value =
+            one("a: #@ data.values.a\n'b': #@ f(1)\nc: # @ no\nd: x #@ no\ne: #@\nf: #@ ns()\n  g: 1\n");
+        let who = |key: &str| value.scalar(&[key]).and_then(Scalar::unknown_to);
+        assert_eq!((who("a"), who("b")), (Some("ytt, `data.values.a`"), Some("ytt, `f(1)`")));
+        assert_eq!((who("c"), who("d"), who("e")), (None, None, None));
+        assert_eq!(value.text(&["f", "g"]).unwrap(), "1");
     }
 
     #[test]

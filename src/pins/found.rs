@@ -78,7 +78,7 @@ pub(super) struct Found {
 }
 
 /// Keys whose value fixes some version, so that an alias there must be understood before its anchor moves.
-const FIXING: [&str; 6] = ["version", "tag", "newTag", "targetRevision", "image", "digest"];
+pub(super) const FIXING: [&str; 6] = ["version", "tag", "newTag", "targetRevision", "image", "digest"];
 
 // === impl Spec ===
 

@@ -36,7 +36,7 @@ use super::{
     screen::{self, Hit},
     screened::ScreenedTree,
     unknown,
-    unread::{concerns, is_marked, only_injects, unreadable},
+    unread::{coded, concerns, is_marked, only_injects, unreadable},
     version_text::Expects,
 };
 
@@ -352,6 +352,7 @@ fn manifest_file(context: &Context<'_>, file: &File, hit: &Hit, result: &mut Fil
         } else {
             shapes(context, file, result);
             result.skipped.extend(hit.linkerd.then(|| unknown::skipped(place, &markers)).flatten());
+            result.skipped.extend(hit.linkerd.then(|| coded(&text)).flatten());
         }
     }
     result.comments.take(&text);

@@ -3,19 +3,23 @@
 //! In: a file, and why it cannot be read. Out: what is said of it, if it concerns anybody; its markers are read all the same.
 
 use super::{
-    Pin, RepoPath, SkipReason, Skipped,
+    Pin, RepoPath, SkipReason, Skipped, annotation,
     context::Context,
     corpus::Unread,
+    found::FIXING,
     is_kustomization,
     marker::{self, TextFile},
     other,
     screen::{self, Hit},
 };
 use crate::{
-    deploy::{fleet, kinds},
+    deploy::{fleet, kinds, read},
     linkerd::{EdgeVersion, INJECT},
     repo::Entry,
 };
+
+/// Texts that are told of one file.
+const TOLD: usize = 20;
 
 /// Reads the markers of a file that cannot be read, and names it where it mentions Linkerd or leads to what may.
 pub(super) fn unreadable(
@@ -68,6 +72,29 @@ fn leads(path: &RepoPath, text: &str, versions: &[EdgeVersion]) -> bool {
 /// Tells whether a template names nothing of Linkerd's but that pods are to be injected, or not: no value of it is a version.
 pub(super) fn only_injects(text: &str) -> bool {
     text.contains(INJECT) && !text.replace(INJECT, "").contains("inkerd")
+}
+
+/// Names a file in which code of ytt's stands for a version: what else it says is read.
+pub(super) fn coded(file: &TextFile<'_>) -> Option<Skipped> {
+    // Nearly all files have none.
+    if !file.text.contains("#@ ") {
+        return None;
+    }
+    let told = file.text.lines().filter_map(|line| {
+        let line = line.trim_start().trim_start_matches("- ");
+        let (key, _) = line.split_once(':')?;
+        let code = read::code(line.get(key.len()..)?)?;
+        let name = key.trim_matches(['"', '\'']);
+        let fixes = FIXING.contains(&name) || annotation::is_in(name);
+        fixes.then(|| format!("`{code}` is not followed"))
+    });
+    let details: Vec<String> = told.take(TOLD).collect();
+    (!details.is_empty()).then(|| Skipped {
+        path: file.path.clone(),
+        reason: SkipReason::HelmTemplate,
+        detail: Some(details.join("; ")),
+        versions: Vec::new(),
+    })
 }
 
 /// Tells whether every release that a text names is marked: nothing more is to be said of it.
