@@ -137,8 +137,9 @@ mod tests {
             found[0].reason.contains("1.2.1 to 1.5.1; edge-26.1.1 supported 1.1.1 to 1.2.1"),
             "{found:?}"
         );
-        let found = from("1.16.9-edge");
-        assert!(found[0].reason.ends_with("; edge-24.2.5 or older supported 0.7 to 1.1.1"), "{found:?}");
+        let case = Case::default().pins(|b| b.chart("a.yaml", "linkerd-crds", "2026.1.1"));
+        let found = case.change_plan(|plan| plan.older = true).check(ID);
+        assert!(found[0].reason.ends_with("; edge-26.1.1 or older supported 1.1.1 to 1.2.1"), "{found:?}");
     }
 
     #[test]

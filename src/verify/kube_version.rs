@@ -157,8 +157,9 @@ mod tests {
         let found = from_old.check(ID);
         assert_eq!(severities(&found), [Warn], "edge-26.5.1 raised it: {found:?}");
         assert!(found[0].reason.contains("edge-26.4.1 needed >=1.23"), "{found:?}");
-        let found = Case::default().pins(|b| b.chart("a.yaml", "linkerd-crds", "1.16.9-edge")).check(ID);
-        assert!(found[0].reason.contains("edge-24.2.5 or older needed >=1.22"), "{found:?}");
+        let older = Case::default().pins(|b| b.chart("a.yaml", "linkerd-crds", "2026.4.1"));
+        let found = older.change_plan(|plan| plan.older = true).check(ID);
+        assert!(found[0].reason.contains("edge-26.4.1 or older needed >=1.23"), "{found:?}");
     }
 
     #[test]
