@@ -9,7 +9,7 @@ pub struct Build {
     /// The objects, in the order in which they are taken in; texts of generated Secrets are in `stringData`.
     pub objects: Vec<Object>,
     /// The elements of generators that the first of them were made of, whatever is laid over what these say.
-    pub told: Vec<Value>,
+    pub elements: Vec<Value>,
     /// The charts that kustomize would inflate, or Argo CD render.
     pub charts: Vec<ChartRelease>,
     /// The files of objects that patches delete, and those of a folder that the deployer is told to leave out.

@@ -49,8 +49,8 @@ pub fn application_set(object: &Object, cluster: &Cluster<'_>, files: &dyn Files
     }
     let (unmade, overridden) = (reader.unmade, reader.overridden);
     let notes = reader.language.notes.into_iter().map(|about| Note::new(&object.file, about));
-    let (objects, told) = made.into_iter().unzip();
-    Build { objects, told, unmade, overridden, notes: notes.collect(), ..Build::default() }
+    let (objects, elements) = made.into_iter().unzip();
+    Build { objects, elements, unmade, overridden, notes: notes.collect(), ..Build::default() }
 }
 
 /// What an ApplicationSet makes Applications of.

@@ -348,7 +348,7 @@ impl Walk<'_> {
             }
             let way = || Way { ignored, ..way.clone() };
             if is_root(&object) {
-                let told = made.told.get(n).map(|told| places.all(told)).unwrap_or_default();
+                let told = made.elements.get(n).map(|element| places.all(element)).unwrap_or_default();
                 todo.push_back((object, Way { told, ..way() }));
                 continue;
             }

@@ -54,7 +54,7 @@ pub(in crate::deploy) struct Made {
     /// The objects, those that it says parts of too.
     pub objects: Vec<Object>,
     /// The elements of generators that the first of them were made of.
-    pub told: Vec<Value>,
+    pub elements: Vec<Value>,
     /// The files among theirs that its source leaves out.
     pub ignored: BTreeSet<RepoPath>,
     /// The charts.
@@ -250,11 +250,11 @@ pub(super) fn by_hand(charts: &Evaluations) -> impl Iterator<Item = Top> {
 }
 
 fn of_build(build: Build, away: Option<Away>) -> Made {
-    let Build { mut objects, told, charts, strays, ignored: left_out, guards, notes, .. } = build;
+    let Build { mut objects, elements, charts, strays, ignored: left_out, guards, notes, .. } = build;
     let ignored = left_out.iter().map(|object| object.file.clone()).collect();
     objects.extend(strays);
     objects.extend(left_out);
-    Made { objects, told, ignored, charts, guards, notes, away }
+    Made { objects, elements, ignored, charts, guards, notes, away }
 }
 
 /// Fleet applies the manifests of a folder as they are, where there is no kustomization of them (fleet
