@@ -1,10 +1,17 @@
 //! A version that several things read, end to end: charts, proxies, what is not Linkerd's, and lines that hold it.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use uplinker::{
+    pins::{Reason, ScanOptions, scan},
+    repo::{BlobId, Entry, Tree, TreeError},
+};
+
 use crate::support::{
     feed::release,
     process::Done,
     scene::{PLATFORM, REPO, Scene},
-    tree::{scanned, told},
+    tree::{MemoryTree, scanned, told},
 };
 
 /// What a Kustomization of a cluster fills in, and where from.
@@ -371,4 +378,57 @@ fn what_depends_on_a_chart_at_the_version_that_moves_blocks() {
     };
     let _ = plan("2026.8.2").prints(&["model-diff", "charts/linkerd-apps has 2026.8.3"]);
     let _ = plan("~2026.8.0").prints(&["2026.8.2 → 2026.8.3"]).never_says("model-diff");
+}
+
+/// A tree that counts how often it is read from.
+struct Counted {
+    tree: MemoryTree,
+    reads: AtomicUsize,
+}
+
+impl Tree for Counted {
+    fn entries(&self) -> &[Entry] {
+        self.tree.entries()
+    }
+
+    fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        self.tree.read(id)
+    }
+
+    fn size(&self, id: BlobId) -> Result<u64, TreeError> {
+        self.tree.size(id)
+    }
+}
+
+/// How often the files are read of a cluster that has these objects, each held by the first of their lines.
+fn reads(objects: &str) -> usize {
+    let tree = MemoryTree::new([("clusters/prod.yaml", CLUSTER), ("mesh/all.yaml", objects)]);
+    let counted = Counted { tree, reads: AtomicUsize::new(0) };
+    let found = scan(&counted, &ScanOptions::default()).unwrap();
+    assert!(found.pins().any(|pin| pin.stays == Some(Reason::Held)), "{:?}", told(&found));
+    counted.reads.into_inner()
+}
+
+#[test]
+fn more_lines_that_read_a_version_beside_a_hold_take_no_more_reads() {
+    let hold = |n| if n == 0 { " # uplinker: hold" } else { "" };
+    let namespace = |n| {
+        let annotations = "annotations: {config.linkerd.io/proxy-version: '${linkerd_tag}'}";
+        let meta = format!("metadata: {{name: n{n}, {annotations}}}");
+        format!("---\n{{apiVersion: v1, kind: Namespace, {meta}}}{}\n", hold(n))
+    };
+    let namespaces = |count| (0..count).map(namespace).collect::<String>();
+    assert_eq!(reads(&namespaces(3)), reads(&namespaces(40)), "each line reads one place");
+    let element = |n| format!("      - {{to: c{n}, version: 2026.8.2}}{}\n", hold(n));
+    let set = |count| {
+        let elements = (0..count).map(element).collect::<String>();
+        let source = "repoURL: https://helm.linkerd.io/edge, chart: linkerd-crds";
+        format!(
+            "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {{name: crds, namespace: argocd}}\nspec:\n  generators:\n  \
+             - list:\n      elements:\n{elements}  template:\n    metadata: {{name: 'crds-{{{{to}}}}'}}\n    spec:\n      destination: \
+             {{name: '{{{{to}}}}'}}\n      source: {{{source}, targetRevision: '{{{{version}}}}'}}\n"
+        )
+    };
+    assert_eq!(reads(&set(3)), reads(&set(40)), "one line reads each of them");
 }

@@ -43,6 +43,8 @@ pub(super) struct Claim {
     pub homes: Vec<Arc<Home>>,
     /// Where others name it, and so read it.
     pub read: BTreeSet<Reading>,
+    /// Of these places the first that a comment holds.
+    pub held_at: Option<Reading>,
     /// Where something that is not Linkerd's reads it.
     pub foreign: Option<Named>,
     /// Whether an object says so as its file has it, rather than as it is deployed.
@@ -74,6 +76,7 @@ impl Claim {
             read_as: None,
             homes,
             read,
+            held_at: None,
             foreign: None,
             written: false,
             of_file: false,

@@ -52,6 +52,7 @@ pub(super) fn pins(
     let dependencies = std::mem::take(&mut claims.dependencies);
     let (mut places, foreign) = claims.into_places();
     places.retain(|claim| claim.spec.kind != PinKind::Image || !made.contains(&claim.path));
+    reading::note_held(context, &mut places);
     site::pins(context, &places, found);
     dependencies.leave_off(&mut found.pins);
     foreign

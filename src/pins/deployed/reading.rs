@@ -3,10 +3,13 @@
 //! In: a file and a byte. Out: the line; whether `# uplinker: hold` stands behind it or above it. What one line holds is held
 //! for all that read it.
 
-use super::foreign::Named;
+use std::{cell::OnceCell, collections::BTreeSet};
+
+use super::{claim::Claim, foreign::Named};
 use crate::{
     deploy::{Files as _, value::Reading},
-    pins::{Line, Reason, context::Context, hold, marker, other, place::Place},
+    pins::{Line, Reason, context::Context, corpus::File, hold, marker, other, place::Place},
+    repo::parallel,
     yaml::{SourceMap, position},
 };
 
@@ -65,15 +68,37 @@ fn may_print(template: &str, printed: &str) -> bool {
     left.is_some() && texts.iter().any(|text| text.contains(char::is_alphabetic))
 }
 
-/// Tells whether a comment holds what is named at a place.
-pub(super) fn is_held(context: &Context<'_>, reading: &Reading) -> bool {
+/// Notes in claims where a comment holds a place by which they are read. One place may read thousands, and thousands stand in
+/// one file: each place is looked at once, and each file is opened once.
+pub(super) fn note_held(context: &Context<'_>, claims: &mut [Claim]) {
+    let read: BTreeSet<Reading> = claims.iter().flat_map(|claim| &claim.read).cloned().collect();
+    let read: Vec<Reading> = read.into_iter().collect();
+    let files: Vec<&[Reading]> = read.chunk_by(|a, b| a.source.path == b.source.path).collect();
+    let held = parallel::map(&files, |of_file| held_in(context, of_file));
+    let held: BTreeSet<Reading> = held.into_iter().flatten().collect();
+    for claim in claims.iter_mut().filter(|_| !held.is_empty()) {
+        claim.held_at = claim.read.iter().find(|at| held.contains(*at)).cloned();
+    }
+}
+
+/// Finds, of places in one file, those that a comment holds.
+fn held_in(context: &Context<'_>, readings: &[Reading]) -> Vec<Reading> {
+    let opened = OnceCell::new();
+    let file = || {
+        let path = &readings.first()?.source.path;
+        let is_yaml = matches!(other::class(path), other::Class::Manifest);
+        opened.get_or_init(|| is_yaml.then(|| context.corpus.read(path.as_str())).flatten()).as_deref()
+    };
+    readings.iter().filter(|reading| is_held(context, reading, &file)).cloned().collect()
+}
+
+/// Tells whether a comment holds what is named at a place of a file.
+fn is_held<'f>(context: &Context<'_>, reading: &Reading, file: impl Fn() -> Option<&'f File>) -> bool {
     let Reading { source, at } = reading;
     let path = &source.path;
     if may_be_held(&source.text, *at) {
-        let is_yaml = matches!(other::class(path), other::Class::Manifest);
-        let file = is_yaml.then(|| context.corpus.read(path.as_str())).flatten();
-        let is_held = match file.filter(|file| *file.text == *source.text) {
-            Some(file) => in_yaml(Place::of(&file), *at),
+        let is_held = match file().filter(|file| *file.text == *source.text) {
+            Some(file) => in_yaml(Place::of(file), *at),
             None => marker::is_held(&source.text, &(*at..*at)),
         };
         if is_held || marker::is_held_in_template(&source.text, *at) {

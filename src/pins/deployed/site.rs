@@ -59,7 +59,7 @@ fn read_by(context: &Context<'_>, claim: &Claim, pin: &mut Pin, found: &mut Give
     if pin.stays == Some(Reason::Shared) {
         pin.kept_by = claim.foreign.as_ref().and_then(|at| reading::line_of(context, at));
     }
-    if let Some(at) = claim.read.iter().find(|at| reading::is_held(context, at))
+    if let Some(at) = &claim.held_at
         && pin.stays.is_none_or(|reason| !reason.reads_nothing())
         && pin.stays != Some(Reason::Held)
     {
