@@ -17,7 +17,7 @@ use super::{
     standing::{deployed_at, obstructs},
     steps_from,
     target::DEFAULT,
-    together::{tied, together},
+    together::{deciding, tied, together},
 };
 use crate::{
     linkerd::{EdgeVersion, Knowledge, is_control_plane},
@@ -60,6 +60,9 @@ pub struct Parts {
     files: BTreeMap<RepoPath, BTreeSet<usize>>,
 }
 
+/// Those that read something together, with the ones of them that have a say in when it goes.
+type Sets = BTreeMap<Vec<Arc<str>>, BTreeSet<Arc<str>>>;
+
 /// The part of everything that has no other one.
 const REST: usize = 0;
 
@@ -86,12 +89,13 @@ pub fn split(inventory: &Inventory, whole: &Target, how: Split, wanted: Wanted<'
     }
     let mine: Vec<&Pin> = inventory.pins().filter(|pin| whole.has(pin)).collect();
     let sets: BTreeSet<Vec<Arc<str>>> = mine.iter().map(|pin| pin.installations.to_vec()).collect();
+    let (standing, proxies) = (standing(inventory, wanted.to, wanted.knowledge), proxies_alone(&mine));
     let (mut named, of) = match how {
-        Split::Each => each(&sets, &together(&mine), whole, wanted.taken),
-        _ => {
-            let standing = standing(inventory, wanted.to, wanted.knowledge);
-            laggards(inventory, &sets, &proxies_alone(&mine), &standing)
+        Split::Each => {
+            let bound = together(&mine, &standing.still);
+            each(&shared(sets, &proxies, &standing.still), &bound, whole, wanted.taken)
         }
+        _ => laggards(inventory, &sets, &proxies, &standing),
     };
     tell_apart(&mut named);
     let mut parts = Parts { of, files: BTreeMap::new() };
@@ -135,22 +139,34 @@ pub fn newest(inventory: &Inventory) -> Option<EdgeVersion> {
         .max()
 }
 
+/// Says of each set of installations that read something who has a say in when it goes. Proxies alone are everybody's who runs
+/// them.
+fn shared(
+    sets: BTreeSet<Vec<Arc<str>>>,
+    proxies: &BTreeSet<Vec<Arc<str>>>,
+    still: &BTreeSet<Arc<str>>,
+) -> Sets {
+    let of = |set: &Vec<Arc<str>>| match proxies.contains(set) {
+        true => set.iter().cloned().collect(),
+        false => deciding(set, still),
+    };
+    sets.into_iter().map(|set| (of(&set), set)).map(|(of, set)| (set, of)).collect()
+}
+
 /// Parts for each installation, or for those that go together, behind those for what several of them read. Where a name is
 /// taken, or would not say whose it is, that of the group stands before it.
 fn each(
-    sets: &BTreeSet<Vec<Arc<str>>>,
+    sets: &Sets,
     together: &[BTreeSet<Arc<str>>],
     whole: &Target,
     taken: &[&str],
 ) -> (Vec<Named>, BTreeMap<Vec<Arc<str>>, usize>) {
-    let alone = sets.iter().filter(|set| set.len() == 1).map(|set| set.iter().cloned().collect());
+    let alone = sets.values().filter(|names| names.len() == 1).cloned();
     let owners = tied(together.iter().cloned().chain(alone));
-    let owner = |set: &Vec<Arc<str>>| {
-        owners.iter().position(|owner| !set.is_empty() && set.iter().all(|name| owner.contains(name)))
-    };
+    let owner = |names: &BTreeSet<Arc<str>>| owners.iter().position(|owner| names.is_subset(owner));
     let (owned, several): (Vec<_>, Vec<_>) =
-        sets.iter().filter(|set| !set.is_empty()).partition(|set| owner(set).is_some());
-    let groups = tied(several.iter().map(|set| set.iter().cloned().collect()));
+        sets.iter().filter(|(set, _)| !set.is_empty()).partition(|(_, names)| owner(names).is_some());
+    let groups = tied(several.iter().map(|(_, names)| (*names).clone()));
     let own = |name: &str| match whole.name == DEFAULT {
         true => name.to_owned(),
         false => format!("{}-{name}", whole.name),
@@ -160,15 +176,16 @@ fn each(
     for group in &groups {
         let first = group.iter().next().map_or("", |name| name);
         let name = if groups.len() == 1 { own(SHARED) } else { own(&format!("{SHARED}-{first}")) };
-        let mine = several.iter().filter(|set| set.iter().any(|name| group.contains(name)));
-        of.extend(mine.map(|set| ((*set).clone(), named.len())));
+        let mine = several.iter().filter(|(_, names)| !names.is_disjoint(group));
+        of.extend(mine.map(|(set, _)| ((*set).clone(), named.len())));
         named.push(Named { name, after: None });
     }
     for (n, installations) in owners.iter().enumerate() {
         let after = groups.iter().position(|group| !group.is_disjoint(installations)).map(|n| n + 1);
-        of.extend(owned.iter().filter(|set| owner(set) == Some(n)).map(|set| ((*set).clone(), named.len())));
+        let mine = owned.iter().filter(|(_, names)| owner(names) == Some(n));
+        of.extend(mine.map(|(set, _)| ((*set).clone(), named.len())));
         // What only serves one of them may be in other targets.
-        let with_own = installations.iter().filter(|name| sets.contains(&vec![(*name).clone()]));
+        let with_own = installations.iter().filter(|name| sets.contains_key(&vec![(*name).clone()]));
         let with_own: BTreeSet<Arc<str>> = with_own.cloned().collect();
         let name = joined(if with_own.is_empty() { installations } else { &with_own });
         let name = if taken.contains(&&*name) { own(&name) } else { name };

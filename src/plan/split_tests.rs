@@ -198,6 +198,29 @@ fn each_installation_has_its_target_and_what_they_share_goes_before_them() {
 }
 
 #[test]
+fn one_that_stays_has_a_target_of_its_own_whatever_others_share_with_it() {
+    let build = fleet()
+        .chart("viz.yaml", "linkerd-viz", "2026.6.3")
+        .serves(&["a", "held"])
+        .proxy("own.yaml", "edge-26.8.1")
+        .serves(&["a"])
+        .proxy("both.yaml", "edge-26.1.1")
+        .serves(&["b", "held"]);
+    assert_eq!(
+        targets(&build.inventory(), Split::Each),
+        [
+            "default: team.yaml",
+            "shared: both.yaml",
+            "a: a.yaml own.yaml viz.yaml",
+            "b: b.yaml",
+            "far: far.yaml",
+            "held: held.yaml",
+            "stable: stable.yaml"
+        ]
+    );
+}
+
+#[test]
 fn installations_that_share_what_cannot_go_before_them_have_one_target() {
     let build = fleet()
         .value("base.yaml", CHART, "proxy.image.version", "edge-26.8.1")

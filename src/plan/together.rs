@@ -14,8 +14,16 @@ use crate::{
     pins::{Form, Pin, Reader, Stage},
 };
 
-/// Returns the groups of installations that move at once, each of at least two.
-pub(super) fn together(pins: &[&Pin]) -> Vec<BTreeSet<Arc<str>>> {
+/// Returns, of those that read something, the ones that have a say in when it goes: those that stay have none, unless nobody
+/// else reads it.
+pub(super) fn deciding(readers: &[Arc<str>], still: &BTreeSet<Arc<str>>) -> BTreeSet<Arc<str>> {
+    let all: BTreeSet<Arc<str>> = readers.iter().cloned().collect();
+    let moving: BTreeSet<Arc<str>> = all.difference(still).cloned().collect();
+    if moving.is_empty() { all } else { moving }
+}
+
+/// Returns the groups of installations that move at once, each of at least two. Those that are `still` are bound to nobody.
+pub(super) fn together(pins: &[&Pin], still: &BTreeSet<Arc<str>>) -> Vec<BTreeSet<Arc<str>>> {
     let mut of: BTreeMap<BTreeSet<Arc<str>>, BTreeSet<Reader>> = BTreeMap::new();
     // Nothing needs what nothing runs.
     let moves = |pin: &&&Pin| pin.stage == Stage::Platform && pin.stays.is_none() && !pin.is_off;
@@ -23,7 +31,7 @@ pub(super) fn together(pins: &[&Pin]) -> Vec<BTreeSet<Arc<str>>> {
         let readers = pin.readers().filter(|reader| reader.stage == Stage::Platform);
         // Where it is read makes no difference.
         let readers = readers.map(|reader| Reader { places: Vec::new(), ..reader });
-        of.entry(pin.installations.iter().cloned().collect()).or_default().extend(readers);
+        of.entry(deciding(&pin.installations, still)).or_default().extend(readers);
     }
     let mut groups: Vec<BTreeSet<Arc<str>>> = Vec::new();
     loop {
@@ -78,7 +86,7 @@ mod tests {
 
     fn of(build: Build) -> Vec<String> {
         let inventory = build.inventory();
-        let groups = together(&inventory.pins().collect::<Vec<_>>());
+        let groups = together(&inventory.pins().collect::<Vec<_>>(), &BTreeSet::new());
         groups.iter().map(|group| group.iter().map(|name| &**name).collect::<Vec<_>>().join(" ")).collect()
     }
 
