@@ -7,6 +7,7 @@ mod class;
 mod mappings;
 mod number;
 mod numbers;
+mod prose;
 mod reads;
 mod speaks;
 

@@ -4,7 +4,7 @@
 
 use std::{collections::HashSet, iter};
 
-use super::number::{Number, is_chart, is_own, may_be_linkerd, moved, number, words};
+use super::number::{Number, is_chart, is_linkerd, is_own, may_be_linkerd, moved, number, words};
 use crate::pins::{origin::is_linkerds, version_text::TAGS};
 
 /// The deepest mapping that is looked at.
@@ -208,11 +208,6 @@ fn stem(key: &str) -> String {
         key = key.strip_suffix(word).unwrap_or(key).trim_end_matches(['_', '-']);
     }
     key.to_owned()
-}
-
-/// Tells whether a word is the name of Linkerd itself.
-fn is_linkerd(word: &str) -> bool {
-    ["linkerd", "linkerd2"].iter().any(|name| word.eq_ignore_ascii_case(name))
 }
 
 /// Tells whether a key gives the version of the chart beside it: that of an application, or of Kubernetes, is none.

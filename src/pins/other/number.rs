@@ -44,9 +44,15 @@ pub(super) fn is_edge(number: &str) -> bool {
     format!("edge-{release}").parse::<EdgeVersion>().is_ok_and(|edge| edge.triple().0 < YEARS)
 }
 
-/// Tells whether a number may be that of a release of Linkerd's, of whatever channel.
+/// Tells whether a number may be that of a release of Linkerd's, of whatever channel. Its proxy counts by itself: `2.224.0`.
 pub(super) fn may_be_linkerd(number: &str) -> bool {
-    number.starts_with("2.") || is_edge(number)
+    let minor = number.strip_prefix("2.").and_then(|rest| rest.split('.').next());
+    minor.is_some_and(|minor| minor.len() <= 2) || is_edge(number)
+}
+
+/// Tells whether a word is the name of Linkerd itself.
+pub(super) fn is_linkerd(word: &str) -> bool {
+    ["linkerd", "linkerd2"].iter().any(|name| word.eq_ignore_ascii_case(name))
 }
 
 pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {

@@ -8,6 +8,7 @@
 use super::{
     mappings::{entry, in_flows, in_mappings},
     number::{Number, is_chart, is_edge, is_own, may_be_linkerd, moved, number, words},
+    prose::in_prose,
     reads,
 };
 use crate::{
@@ -29,7 +30,7 @@ pub(super) fn numbers(text: &str) -> Vec<Number> {
     found.extend(behind_channels(text));
     let mut start = 0;
     for line in text.split_inclusive('\n') {
-        let of_line = in_flows(line).into_iter().chain(in_words(line));
+        let of_line = in_flows(line).into_iter().chain(in_words(line)).chain(in_prose(line));
         found.extend(of_line.map(|(span, why)| (moved(span, start), why)));
         start += line.len();
     }
@@ -104,16 +105,20 @@ fn in_words(line: &str) -> Vec<Number> {
     let (mut found, mut start) = (Vec::new(), 0);
     for part in line.split_inclusive(is_outside) {
         let word = part.trim_end_matches(is_outside);
+        let before = line.get(..start).unwrap_or_default();
         if names_linkerd(word) {
-            let end = start + word.len();
             found.extend(of_package(word).map(|(span, why)| (moved(span, start), why)));
-            // What stands behind a slash is an image, and the number its tag.
-            let is_key = !line.get(..start).is_some_and(|before| before.ends_with('/'));
-            let given = line.get(end..).unwrap_or_default().trim_start_matches(['"', '\'', ' ', '\t']);
-            if is_key && given.starts_with([':', '=', '?']) && gives_linkerds(word) {
-                let value = given.trim_start_matches([':', '?']);
-                found.extend(number(line, line.len() - value.len()));
-            }
+        }
+        let is_key = match before.ends_with('/') {
+            // Else it is an image, and the number its tag.
+            true => word == "proxy-version" && before.ends_with("linkerd.io/"),
+            false => names_linkerd(word) && gives_linkerds(word),
+        };
+        let behind = line.get(start + word.len()..).unwrap_or_default();
+        let given = behind.trim_start_matches(['"', '\'', ' ', '\t']);
+        if is_key && given.starts_with([':', '=', '?']) {
+            let value = given.trim_start_matches([':', '?']);
+            found.extend(number(line, line.len() - value.len()));
         }
         start += part.len();
     }
@@ -211,6 +216,7 @@ mod tests {
             "{\"linkerdCrdsChartVersion\": \"v2.14.10\"}",
             "linkerd2-cni.version: 2.14.10",
             "LINKERD_ENTERPRISE_VERSION=2.14.10",
+            "{\"config.linkerd.io/proxy-version\": \"2.14.10\"}",
         ] {
             assert_eq!(found(told), [("2.14.10", Some(Reason::Channel))], "{told}");
         }
@@ -225,6 +231,7 @@ mod tests {
             "linkerd_version: \"{{ v }}\"",
             "linkerd_version 1.0.0",
             "jaeger_version: 1.57.0",
+            "acme.io/proxy-version: 2.14.10",
         ] {
             assert_eq!(found(other), [], "{other}");
         }
