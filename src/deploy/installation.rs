@@ -175,7 +175,10 @@ pub fn installations(
 /// Takes out what roots without a control plane of their own bring whose folder is called as an installation, with its name:
 /// another deployer brings the control plane. Who has no control plane gives no installation its name.
 fn take_called(lots: &mut Vec<Lot>, marks: &[Mark]) -> Vec<(String, Lot)> {
-    let mut names = name::named(&group::groups(lots, marks));
+    let groups = group::groups(lots, marks);
+    let named = name::named(&groups).into_iter().zip(&groups);
+    let mut names: Vec<String> =
+        named.filter(|(_, group)| !group.is_bare(marks)).map(|(name, _)| name).collect();
     names.sort_unstable();
     // An Argo CD that knows other clusters may have the objects of each of them in a folder that is called as that one.
     let is_hub = lots.iter().any(|lot| matches!(lot.away, Some(Away::Named(_) | Away::Any(_))));
