@@ -142,6 +142,7 @@ pub fn installations(
     tops.extend(top::by_hand(made));
     let lots = reach::lots((files, made), (&tops, entries), kustomizations, marks, is_plane);
     let Some(mut lots) = lots else { return too_many(entries, of) };
+    clusters::tell_apart(&mut lots, marks);
     clusters::join(&mut lots, &clusters::known(files, entries), marks);
     let taken = take_called(&mut lots, marks);
     let mut groups = group::groups(&lots, marks);

@@ -1,6 +1,7 @@
-//! Clusters that Argo CD knows by two names: a destination has the name of one or its server, and a Secret in the tree both.
+//! Clusters whose names do not say by themselves which is meant. Argo CD knows one by two: a destination has the name or the
+//! server, and a Secret in the tree both. Flux knows several by one: what has the address of a cluster is of a namespace.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::{Mark, group::has_plane, reach::Lot, top::Away};
 use crate::{
@@ -31,6 +32,23 @@ pub(super) fn join(lots: &mut [Lot], known: &BTreeSet<(String, String)>, marks: 
         let (from, to) = if is_by_server { (by_name, by_server) } else { (by_server, by_name) };
         let same = lots.iter_mut().filter(|lot| lot.away.as_ref() == Some(&from));
         same.for_each(|lot| lot.away = Some(to.clone()));
+    }
+}
+
+/// Names the clusters whose addresses a Secret of a namespace has. Copies of it may be in several namespaces, but a cluster has
+/// one control plane: where several namespaces have one, each has a cluster of its own.
+pub(super) fn tell_apart(lots: &mut [Lot], marks: &[Mark]) {
+    let mut planes: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for lot in lots.iter().filter(|lot| has_plane(lot, marks)) {
+        if let Some(Away::Remote { namespace, kubeconfig }) = &lot.away {
+            planes.entry(kubeconfig.clone()).or_default().insert(namespace.clone());
+        }
+    }
+    for lot in lots {
+        let Some(Away::Remote { namespace, kubeconfig }) = &lot.away else { continue };
+        let are_several = planes.get(kubeconfig).is_some_and(|all| all.len() > 1);
+        let name = if are_several { format!("{namespace}/{kubeconfig}") } else { kubeconfig.clone() };
+        lot.away = Some(Away::Named(name));
     }
 }
 

@@ -31,6 +31,8 @@ const EVERYWHERE: [&str; 21] = [
     "kubernetes",
     "manifests",
 ];
+/// How Cluster API, and who follows it, calls the Secret with the address of a cluster, behind the cluster's name.
+const KUBECONFIG: &str = "-kubeconfig";
 /// Names that targets have of themselves.
 const TAKEN: [&str; 2] = ["default", "shared"];
 
@@ -126,7 +128,8 @@ fn folder(group: &Group) -> String {
 
 /// Names what goes to a destination.
 pub(super) fn of_destination(destination: &str) -> Option<String> {
-    word(host(destination))
+    let name = word(host(destination))?;
+    word(name.strip_suffix(KUBECONFIG).unwrap_or(&name))
 }
 
 /// The host of an address, without its port; a name as it is.

@@ -72,6 +72,13 @@ pub(in crate::deploy) struct Made {
 pub(in crate::deploy) enum Away {
     /// The destination that the tree names, or the labels by which it is chosen.
     Named(String),
+    /// The one whose address a Secret has, or a ConfigMap: each namespace has its own.
+    Remote {
+        /// The namespace of the object that asks for it.
+        namespace: String,
+        /// What it is called.
+        kubeconfig: String,
+    },
     /// Any that is known to Argo CD alone, by the file of the object that asks for them.
     Any(String),
     /// One of those that a tool is run for in a folder.
@@ -112,6 +119,7 @@ impl Away {
     pub fn name(&self) -> &str {
         match self {
             Self::Named(name) | Self::Any(name) => name,
+            Self::Remote { kubeconfig, .. } => kubeconfig,
             Self::Run { cluster, .. } => cluster,
         }
     }
@@ -230,7 +238,9 @@ pub(super) fn away(object: &Object) -> Option<Away> {
     let remote = ["secretRef", "configMapRef"].into_iter().find_map(|kind| {
         object.value.text(&["spec", "kubeConfig", kind, "name"]).map(|name| name.into_owned())
     });
-    remote.map(Away::Named).or_else(|| destination(object))
+    let namespace = || object.namespace().map(|name| name.text().into_owned()).unwrap_or_default();
+    let remote = remote.map(|kubeconfig| Away::Remote { namespace: namespace(), kubeconfig });
+    remote.or_else(|| destination(object))
 }
 
 /// Tells whether an object that goes to another cluster names that itself, rather than by labels.
