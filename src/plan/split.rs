@@ -93,7 +93,7 @@ pub fn split(inventory: &Inventory, whole: &Target, how: Split, wanted: Wanted<'
     let (mut named, of) = match how {
         Split::Each => {
             let bound = together(&mine, &standing.still);
-            each(&shared(sets, &proxies, &standing.still), &bound, whole, wanted.taken)
+            each(&shared(sets, &proxies, &standing.still), &awaited(&mine), &bound, whole, wanted.taken)
         }
         _ => laggards(inventory, &sets, &proxies, &standing),
     };
@@ -153,10 +153,21 @@ fn shared(
     sets.into_iter().map(|set| (of(&set), set)).map(|(of, set)| (set, of)).collect()
 }
 
+/// Returns the sets of installations that read something of the platform together which moves, or ought to: what stays brings
+/// nothing that anybody waits for.
+fn awaited(mine: &[&Pin]) -> BTreeSet<Vec<Arc<str>>> {
+    let moves = |pin: &&&Pin| {
+        let may_move = pin.stays.is_none_or(obstructs) && !pin.is_off;
+        pin.stage == Stage::Platform && pin.kind != PinKind::Other && may_move
+    };
+    mine.iter().filter(moves).map(|pin| pin.installations.to_vec()).collect()
+}
+
 /// Parts for each installation, or for those that go together, behind those for what several of them read. Where a name is
 /// taken, or would not say whose it is, that of the group stands before it.
 fn each(
     sets: &Sets,
+    awaited: &BTreeSet<Vec<Arc<str>>>,
     together: &[BTreeSet<Arc<str>>],
     whole: &Target,
     taken: &[&str],
@@ -181,7 +192,12 @@ fn each(
         named.push(Named { name, after: None });
     }
     for (n, installations) in owners.iter().enumerate() {
-        let after = groups.iter().position(|group| !group.is_disjoint(installations)).map(|n| n + 1);
+        let reads = |(set, names): &(&Vec<Arc<str>>, &BTreeSet<Arc<str>>)| {
+            awaited.contains(*set) && !names.is_disjoint(installations)
+        };
+        let first = several.iter().copied().find(reads);
+        let after = first.and_then(|(_, names)| groups.iter().position(|group| names.is_subset(group)));
+        let after = after.map(|n| n + 1);
         let mine = owned.iter().filter(|(_, names)| owner(names) == Some(n));
         of.extend(mine.map(|(set, _)| ((*set).clone(), named.len())));
         // What only serves one of them may be in other targets.

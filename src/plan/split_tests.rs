@@ -221,6 +221,21 @@ fn one_that_stays_has_a_target_of_its_own_whatever_others_share_with_it() {
 }
 
 #[test]
+fn nobody_waits_for_what_is_shared_and_stays() {
+    let after = |stays: Option<Reason>| {
+        let build = fleet().chart("base.yaml", "linkerd-crds", "2026.8.1").serves(&["a", "b"]);
+        let build = build.chart("viz.yaml", "linkerd-viz", "2026.x").serves(&["a", "b", "far"]);
+        let inventory = stays.into_iter().fold(build, Build::stays).inventory();
+        let made = split(&inventory, &Target::default_all(), Split::Each, wanted(&[]));
+        let waits = made.iter().filter(|target| target.after.is_some());
+        waits.map(|target| target.name.clone()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(after(Some(Reason::Range)), "a b");
+    assert_eq!(after(Some(Reason::Encrypted)), "a b far", "somebody has to move it");
+    assert_eq!(after(None), "", "it goes with those that need it, and so does what they share");
+}
+
+#[test]
 fn installations_that_share_what_cannot_go_before_them_have_one_target() {
     let build = fleet()
         .value("base.yaml", CHART, "proxy.image.version", "edge-26.8.1")
