@@ -180,7 +180,25 @@ impl Judge<'_> {
         if let Some(reason) = kept {
             moves.iter_mut().filter(|m| m.pin.stage == Stage::Platform).for_each(|m| m.keep(reason));
         }
+        let stop = wanted.steps_from.and_then(|from| knowledge.hop(from, to)?.via.first().copied());
+        // No target goes down to one.
+        if let Some(stop) = stop.filter(|stop| wanted.highest.is_none_or(|highest| highest <= *stop)) {
+            self.at_stop(&mut moves, stop);
+        }
         moves
+    }
+
+    /// Says of values that no chart reads at the release what becomes of them at the stop before it, where a chart does.
+    fn at_stop(&self, moves: &mut [Judged], stop: EdgeVersion) {
+        let there = Self { to: stop, ..*self };
+        let ended = |m: &&mut Judged| m.pin.ended.is_some() && m.reason() == Some(Reason::NoEffect);
+        for entry in moves.iter_mut().filter(ended) {
+            match there.one(&entry.pin).fate {
+                Fate::Becomes(_) => entry.fate = Fate::Stays(Reason::RequiredHop),
+                Fate::Stays(Reason::UpToDate) => {}
+                stays => entry.fate = stays,
+            }
+        }
     }
 
     /// Judges the proxies of a target: they go as far as its control plane, and as any other that they are run beside.

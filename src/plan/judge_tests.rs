@@ -90,6 +90,21 @@ fn a_value_moves_as_long_as_its_chart_reads_it() {
 }
 
 #[test]
+fn a_value_goes_by_a_stop_at_which_its_chart_still_reads_it() {
+    let reason = |chart: &str, value: &str| {
+        let b = Build::default().chart("a.yaml", CP, chart);
+        let b = b.value("b.yaml", CP, "policyController.image.version", value).stays(Reason::NoEffect);
+        let ended = Some(Ended { since: edge("edge-25.8.3"), before: None });
+        let inventory = b.with(|pin| pin.ended = ended).inventory();
+        let all = [Target::default_all()];
+        forecast(&inventory, &all, edge(TO), built_in(), &Options::default())[1].reason()
+    };
+    assert_eq!(reason("2025.2.3", "edge-25.2.3"), Some(Reason::RequiredHop));
+    assert_eq!(reason("2025.2.3", "edge-25.7.6"), Some(Reason::NoEffect), "it is there");
+    assert_eq!(reason("2026.8.2", "edge-25.2.3"), Some(Reason::NoEffect), "nothing reads it");
+}
+
+#[test]
 fn prose_and_opaque_texts_never_move() {
     let other = Build::default().pin("README.md", PinKind::Other, "edge-26.8.2");
     assert_eq!(only(other), stayed(Reason::NotDeployed));
