@@ -26,10 +26,8 @@ pub(super) fn take(source: &Source<'_>, folder: &str, deployed: &mut Build) {
     let prefix = if folder.is_empty() { 0 } else { folder.len() + 1 };
     for entry in source.files.below(folder) {
         let below = entry.path.as_str().get(prefix..).unwrap_or_default();
-        let is_manifest = (recurse || !below.contains('/'))
-            && (all || has_manifest(below))
-            && matches!(entry.mode, Mode::File | Mode::Executable);
-        if !is_manifest {
+        let is_manifest = (recurse || !below.contains('/')) && (all || has_manifest(below));
+        if !is_manifest || !is_file(source, entry) {
             continue;
         }
         if out.as_ref().is_some_and(|g| g.is_match(below)) {
@@ -44,6 +42,16 @@ fn has_manifest(path: &str) -> bool {
     [".yaml", ".yml", ".json", ".jsonnet"].into_iter().any(|end| path.ends_with(end))
 }
 
+/// Of links the manifests are taken that they lead to in the repository, whatever these are called; a folder is not entered by
+/// one.
+fn is_file(source: &Source<'_>, entry: &Entry) -> bool {
+    match entry.mode {
+        Mode::File | Mode::Executable => true,
+        Mode::Symlink => source.files.has(entry.path.as_str()),
+        Mode::Submodule => false,
+    }
+}
+
 fn glob(text: &str) -> Option<GlobMatcher> {
     Some(GlobBuilder::new(text).literal_separator(false).build().ok()?.compile_matcher())
 }
@@ -54,14 +62,16 @@ fn take_file(source: &Source<'_>, entry: &Entry, deployed: &mut Build) {
         source.note(&mut deployed.notes, About::Unfollowed("directory.jsonnet"));
         return;
     }
-    if source.files.file(path).is_ok_and(|file| file.text.contains(SKIP)) {
+    let file = source.files.file(path);
+    if file.as_ref().is_ok_and(|file| file.text.contains(SKIP)) {
         deployed.left_out.push(entry.path.clone());
         return;
     }
+    let place = file.map_or_else(|_| entry.path.clone(), |file| file.path.clone());
     match source.files.documents(path) {
         Ok(documents) => {
             let by = Some(source.application.file.clone());
-            let objects = documents.iter().flat_map(|d| Object::all(d, &entry.path));
+            let objects = documents.iter().flat_map(|d| Object::all(d, &place));
             deployed.objects.extend(objects.map(|object| Object { by: by.clone(), ..object }));
         }
         // Another file of the folder, such as a template or a picture of YAML, is not meant.

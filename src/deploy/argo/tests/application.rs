@@ -1,6 +1,7 @@
 //! What an Application deploys: charts with their values, folders, kustomizations.
 
 use super::{super::environment::Environment, *};
+use crate::{deploy::testing::MemoryTree, yaml::Ceilings};
 
 fn application_of(spec: &str) -> String {
     format!(
@@ -144,6 +145,21 @@ fn a_folder_is_a_chart_or_a_directory() {
     assert_eq!(kinds(", directory: {recurse: true, exclude: '*.yaml'}"), "");
     let none = deployed("  source: {repoURL: 'https://e.com/g', path: elsewhere}\n", &tree);
     assert!(none.objects.is_empty() && none.notes.len() == 1);
+}
+
+#[test]
+fn a_link_in_a_directory_is_the_file_that_it_leads_to() {
+    let text = application_of("  source: {repoURL: g, path: plain}\n");
+    let files = [("app.yaml", text.as_str()), ("plain/a.yaml", "kind: A\n"), ("shop/ns.txt", "kind: N\n")];
+    let links =
+        [("plain/gone.yaml", "none.yaml"), ("plain/l.yaml", "../shop/ns.txt"), ("plain/sub.yaml", "../shop")];
+    let tree = MemoryTree::of(&[files, links].concat());
+    let tree = links.iter().fold(tree, |tree, (path, _)| tree.with_link(path));
+    let files = TreeFiles::new(&tree, Ceilings::default());
+    let found = application(&objects(&files, "app.yaml")[0], &Cluster::default(), &files);
+    let places: Vec<_> = found.objects.iter().map(|o| (o.file.as_str(), o.kind().into_owned())).collect();
+    assert_eq!(places, [("plain/a.yaml", "A".to_owned()), ("shop/ns.txt", "N".to_owned())]);
+    assert_eq!(found.notes, []);
 }
 
 // Source: Go's os.Expand, and `Envsubst` of Argo CD's Env.
