@@ -8,7 +8,7 @@ use super::group::{Group, home};
 const LONGEST: usize = 48;
 /// Folders that say the same of every installation: of deployers, of what they deploy, of where clusters lie, of what
 /// kind of files is in them.
-const EVERYWHERE: [&str; 21] = [
+const EVERYWHERE: [&str; 22] = [
     "flux-system",
     "flux",
     "argocd",
@@ -30,6 +30,7 @@ const EVERYWHERE: [&str; 21] = [
     "k8s",
     "kubernetes",
     "manifests",
+    "server",
 ];
 /// How Cluster API, and who follows it, calls the Secret with the address of a cluster, behind the cluster's name.
 const KUBECONFIG: &str = "-kubeconfig";

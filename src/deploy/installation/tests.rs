@@ -464,11 +464,13 @@ fn a_folder_that_says_what_kind_of_files_is_in_it_gives_no_name() {
         ("apps/lyon/ns.yaml", "proxy: 2026.8.2\n"),
         ("sites/lyon/manifests/plane.yaml", plane.as_str()),
         ("sites/paris/k8s/base/plane.yaml", &plane),
+        ("sites/s1/server/manifests/plane.yaml", &plane),
     ];
     let expected = [
         "apps/lyon/ns.yaml: lyon",
         "sites/lyon/manifests/plane.yaml: lyon",
         "sites/paris/k8s/base/plane.yaml: paris",
+        "sites/s1/server/manifests/plane.yaml: s1",
     ];
     assert_eq!(by_file(&tree), expected);
 }
