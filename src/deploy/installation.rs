@@ -5,6 +5,7 @@
 //! ApplicationSet, a kustomization; a cluster is known by where they lie, or by the destination that they name. Where the
 //! tree does not tell two clusters apart, they are one: what is taken for one moves together.
 
+mod called;
 mod clusters;
 mod group;
 mod looked_up;
@@ -27,7 +28,7 @@ use super::{
 use crate::repo::RepoPath;
 use group::Group;
 use reach::Lot;
-use top::{Away, Seated};
+use top::Away;
 
 pub(super) use top::{Made, Top, candidates, made as built};
 
@@ -35,8 +36,6 @@ pub(super) use top::{Made, Top, candidates, made as built};
 pub(super) const ROOTS: usize = 2_000;
 /// Builds that are made of them, all together.
 const BUILDS: usize = 10_000;
-/// Folders, one in the other, that an installation may be called after together.
-const RUN: usize = 4;
 
 /// A place in the tree whose installations are asked for.
 #[derive(Clone, Debug)]
@@ -144,14 +143,10 @@ pub fn installations(
     let Some(mut lots) = lots else { return too_many(entries, of) };
     clusters::tell_apart(&mut lots, marks);
     clusters::join(&mut lots, &clusters::known(files, entries), marks);
-    let taken = take_called(&mut lots, marks);
+    called::join(&mut lots, marks);
     let mut groups = group::groups(&lots, marks);
     let named = name::named(&groups);
     take_destinations(&mut groups, &named, &lots);
-    for (name, lot) in taken {
-        let same = groups.iter_mut().zip(&named).filter(|(_, named)| **named == name);
-        same.for_each(|(group, _)| group.marks.extend(&lot.marks));
-    }
     let mut order: Vec<usize> = (0..groups.len()).collect();
     order.sort_by(|a, b| named[*a].cmp(&named[*b]));
     let mut of: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); marks.len()];
@@ -160,7 +155,7 @@ pub fn installations(
     }
     let names: Vec<String> = order.iter().map(|group| named[*group].clone()).collect();
     for (mark, of) in marks.iter().zip(&mut of).filter(|(_, of)| of.is_empty()) {
-        of.extend(called(mark.path.folder(), &names));
+        of.extend(called::installation(mark.path.folder(), &names));
     }
     Installations {
         names,
@@ -171,38 +166,6 @@ pub fn installations(
         roots,
         notes: Vec::new(),
     }
-}
-
-/// Takes out what roots without a control plane of their own bring whose folder is called as an installation, with its name:
-/// another deployer brings the control plane. Who has no control plane gives no installation its name.
-fn take_called(lots: &mut Vec<Lot>, marks: &[Mark]) -> Vec<(String, Lot)> {
-    let groups = group::groups(lots, marks);
-    let named = name::named(&groups).into_iter().zip(&groups);
-    let mut names: Vec<String> =
-        named.filter(|(_, group)| !group.is_bare(marks)).map(|(name, _)| name).collect();
-    names.sort_unstable();
-    // An Argo CD that knows other clusters may have the objects of each of them in a folder that is called as that one.
-    let is_hub = lots.iter().any(|lot| matches!(lot.away, Some(Away::Named(_) | Away::Any(_))));
-    let name = |lot: &Lot| {
-        let is_known = match lot.seated {
-            Seated::ThatOfItself => true,
-            Seated::ThatOfArgo => !is_hub,
-            Seated::Unsaid => lot.folder.is_some(),
-            Seated::Chosen | Seated::All => false,
-        };
-        let file = lot.files.first().filter(|_| is_known && lot.away.is_none())?;
-        let name = names.get(called(file.folder(), &names)?)?;
-        (!group::has_plane(lot, marks)).then(|| name.clone())
-    };
-    let (mut taken, mut left) = (Vec::new(), Vec::new());
-    for lot in std::mem::take(lots) {
-        match name(&lot) {
-            Some(name) => taken.push((name, lot)),
-            None => left.push(lot),
-        }
-    }
-    *lots = left;
-    taken
 }
 
 /// Puts what goes to a destination without a control plane of its own to the installation that is called as that is: another
@@ -217,14 +180,6 @@ fn take_destinations(groups: &mut [Group], named: &[String], lots: &[Lot]) {
         let same = groups.iter_mut().zip(named).filter(|(_, name)| Some(*name) == called.as_ref());
         same.for_each(|(group, _)| group.marks.extend(&lot.marks));
     }
-}
-
-/// Returns the installation after which folders on the way to a file are called, where it is one.
-fn called(folder: &str, names: &[String]) -> Option<usize> {
-    let folders: Vec<&str> = folder.split('/').collect();
-    let runs = (1..=RUN).flat_map(|long| folders.windows(long));
-    let found: BTreeSet<usize> = runs.filter_map(|run| names.binary_search(&run.join("-")).ok()).collect();
-    found.first().copied().filter(|_| found.len() == 1)
 }
 
 /// Over the bound nobody knows who reads what, and all is one.

@@ -1,0 +1,4 @@
+module "mesh" {
+  source = "../../modules/mesh"
+  chart  = "2026.6.3" # uplinker: hold
+}
