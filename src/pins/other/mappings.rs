@@ -54,7 +54,7 @@ impl<'t> Mapping<'t> {
         self.holds_chart = gives_chart(key) && first.is_none();
         self.is_chart_s |= names_chart || first.is_some_and(is_linkerds);
         self.is_called_so |= self.is_item && key == "name" && first.is_some_and(is_own);
-        self.is_linkerd_s |= key == "name" && first.is_some_and(is_linkerd);
+        self.is_linkerd_s |= matches!(key, "name" | "id") && first.is_some_and(is_linkerd);
         let is_here = first.is_some_and(|word| word.starts_with("file:"));
         self.is_of_another |= gives_chart(key) || key == "path" || is_here;
         self.is_object |= matches!(key, "apiVersion" | "kind");
@@ -179,19 +179,27 @@ pub(super) fn in_flows(line: &str) -> Vec<Number> {
     found
 }
 
-/// Reads the key of a line: how deep it stands, its name, and where what is behind it begins.
+/// Reads the key of a line, or the tag of an element: how deep it stands, its name, and where what is behind it begins.
 pub(super) fn entry(line: &str) -> Option<(usize, &str, usize)> {
     let depth = line.len() - line.trim_start_matches([' ', '\t', '-', '*', '#', '/']).len();
-    let key = line.get(depth..)?.split([':', '=']).next()?;
+    let rest = line.get(depth..)?;
+    let tag = rest.strip_prefix('<').and_then(|rest| rest.split_once('>'));
+    if let Some((name, _)) = tag.filter(|(name, _)| is_name(name)) {
+        return Some((depth, name, depth + name.len() + "<>".len()));
+    }
+    let key = rest.split([':', '=']).next()?;
     let sign = depth + key.len();
     // A program may say before a name what it is: `const version = ..`.
     let name = match line.get(sign..)?.starts_with('=') {
         true => key.trim_end_matches('?').split_whitespace().next_back()?,
         false => key.trim_end().trim_matches(['"', '\'', '`', '*']),
     };
-    let is_name = !name.is_empty()
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'/'));
-    is_name.then_some((depth, name, sign + 1))
+    is_name(name).then_some((depth, name, sign + 1))
+}
+
+fn is_name(text: &str) -> bool {
+    let is_inside = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'/');
+    !text.is_empty() && text.bytes().all(is_inside)
 }
 
 /// Tells whether a key gives a chart's name.
@@ -269,6 +277,7 @@ mod tests {
         for told in [
             "- name: Linkerd\n  version: 2.14.3\n- name: cert-manager\n  version: 2.1.0\n",
             "package:\n  name: linkerd2\n  version: 2.14.3\n",
+            "<metadata>\n  <id>Linkerd2</id>\n  <version>2.14.3</version>\n</metadata>\n<version>2.1.0</version>\n",
             "apiVersion: v1\nappVersion: stable-2.14.3\nname: linkerd2\nversion: 2.14.3\n",
         ] {
             assert_eq!(found(told), [("2.14.3", Some(Reason::Channel))], "{told}");

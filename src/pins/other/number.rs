@@ -58,7 +58,10 @@ pub(super) fn is_linkerd(word: &str) -> bool {
 pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     let ends = |c: char| {
         c.is_whitespace()
-            || matches!(c, '"' | '\'' | '`' | '=' | '(' | ')' | '[' | ']' | '{' | '}' | ',' | ';' | '\\')
+            || matches!(
+                c,
+                '"' | '\'' | '`' | '=' | '(' | ')' | '[' | ']' | '{' | '}' | '<' | '>' | ',' | ';' | '\\'
+            )
     };
     text.split(ends).filter(|word| !word.is_empty())
 }
