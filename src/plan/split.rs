@@ -57,6 +57,8 @@ pub struct Wanted<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
     of: BTreeMap<Vec<Arc<str>>, usize>,
+    /// The same by part: there may be thousands of parts, most with one set, and each is asked for every pin.
+    sets: BTreeMap<usize, BTreeSet<Vec<Arc<str>>>>,
     files: BTreeMap<RepoPath, BTreeSet<usize>>,
 }
 
@@ -98,7 +100,7 @@ pub fn split(inventory: &Inventory, whole: &Target, how: Split, wanted: Wanted<'
         _ => laggards(inventory, &sets, &proxies, &standing),
     };
     tell_apart(&mut named);
-    let mut parts = Parts { of, files: BTreeMap::new() };
+    let mut parts = Parts::new(of);
     for pin in &mine {
         let part = parts.part(&pin.installations);
         parts.files.entry(pin.path.clone()).or_default().insert(part);
@@ -122,9 +124,9 @@ pub fn narrowed(inventory: &Inventory, whole: &Target, installations: &BTreeSet<
         let mut all = pin.installations.iter();
         !pin.installations.is_empty() && all.all(|name| installations.contains(name)) && whole.has(pin)
     };
-    let mut parts = Parts::default();
+    let of = inventory.pins().filter(serves).map(|pin| (pin.installations.to_vec(), MINE));
+    let mut parts = Parts::new(of.collect());
     for pin in inventory.pins().filter(serves) {
-        parts.of.insert(pin.installations.to_vec(), MINE);
         parts.files.entry(pin.path.clone()).or_default().insert(MINE);
     }
     Target { share: Share::Part { parts: Arc::new(parts), mine: MINE }, ..whole.clone() }
@@ -363,17 +365,29 @@ fn is_still(platform: &[&Pin]) -> bool {
 // === impl Parts ===
 
 impl Parts {
+    fn new(of: BTreeMap<Vec<Arc<str>>, usize>) -> Self {
+        let mut sets: BTreeMap<usize, BTreeSet<Vec<Arc<str>>>> = BTreeMap::new();
+        for (set, part) in &of {
+            sets.entry(*part).or_default().insert(set.clone());
+        }
+        Self { of, sets, files: BTreeMap::new() }
+    }
+
     fn part(&self, installations: &[Arc<str>]) -> usize {
         self.of.get(installations).copied().unwrap_or(REST)
     }
 
     pub(super) fn has(&self, part: usize, pin: &Pin) -> bool {
-        self.part(&pin.installations) == part
+        let set: &[Arc<str>] = &pin.installations;
+        match part {
+            REST => self.part(set) == REST,
+            part => self.sets.get(&part).is_some_and(|sets| sets.contains(set)),
+        }
     }
 
     pub(super) fn serves(&self, part: usize, installation: &str) -> bool {
-        let mut mine = self.of.iter().filter(|(_, of)| **of == part);
-        mine.any(|(set, _)| set.iter().any(|name| **name == *installation))
+        let mut mine = self.sets.get(&part).into_iter().flatten();
+        mine.any(|set| set.iter().any(|name| **name == *installation))
     }
 
     pub(super) fn covers(&self, part: usize, path: &RepoPath) -> bool {
