@@ -55,6 +55,9 @@ enum Told<'t> {
 /// Evaluates a root by itself, and once for each file that may set its inputs.
 pub(super) fn root(tree: Tree<'_>, module: &Module, found: &mut Terraform) {
     let Some((first, _)) = module.blocks.first() else { return };
+    // A file of the module may be a link to that of another one.
+    let own = RepoPath::resolve(&module.folder, first.path.name()).filter(|own| tree.files.has(own.as_str()));
+    let own = own.as_ref().unwrap_or(&first.path);
     let always = inputs::always(tree.set, &module.folder);
     let mut named = inputs::by_name(tree.files, tree.set, module);
     named.retain(|path| !tree.named.contains(path));
@@ -86,7 +89,7 @@ pub(super) fn root(tree: Tree<'_>, module: &Module, found: &mut Terraform) {
         }
         let file = match told {
             Told::Unit(unit) => &unit.path,
-            Told::Nothing | Told::File(_) => &first.path,
+            Told::Nothing | Told::File(_) => own,
         };
         let place = by.map(|by| inputs::place(by, &paths)).filter(|_| !matches!(told, Told::Unit(_)));
         // Where a file of variables has to be named, nothing is applied without one.
