@@ -149,11 +149,14 @@ fn arguments<'t>(
     let (before, value) = line.split_at_checked(behind).unwrap_or_default();
     // What opens is a mapping of its own.
     let plain = value.split(OPENS).next().filter(|_| !before.contains(OPENS)).unwrap_or_default();
-    let further = plain.match_indices(',').filter_map(move |(comma, _)| {
-        let rest = value.get(comma + 1..)?;
+    let mut start = plain.find(',').map_or(plain.len(), |comma| comma + 1);
+    // No argument is looked for behind the comma that ends the one before: a line may have a hundred thousand.
+    let further = plain.get(start..).unwrap_or_default().split(',').filter_map(move |argument| {
+        let at = start;
+        start += argument.len() + 1;
         let (_, key, sign) =
-            entry(rest).filter(|(.., sign)| rest.get(..*sign).is_some_and(|r| r.ends_with('=')))?;
-        Some((key, rest.get(sign..)?, behind + comma + 1 + sign))
+            entry(argument).filter(|(.., sign)| argument.as_bytes().get(sign - 1) == Some(&b'='))?;
+        Some((key, argument.get(sign..)?, behind + at + sign))
     });
     iter::once((key, value, behind)).chain(further)
 }
@@ -317,5 +320,6 @@ mod tests {
             assert_eq!(found(other), [], "{other}");
         }
         assert_eq!(found(&"{(".repeat(100_000)), []);
+        assert_eq!(found(&format!("linkerd: {}", ",".repeat(1_000_000))), [], "each argument is read once");
     }
 }

@@ -16,6 +16,8 @@ use crate::{
 
 /// From here on years are no longer told from charts of the stable channel: its extensions counted `30.12.11`.
 const YEARS: u16 = 30;
+/// The longest word that may be a version, a key or the name of a package.
+pub(super) const LONGEST: usize = 64;
 
 /// A version that is no release of the edge channel's new scheme.
 pub(super) type Number = (Range<usize>, Option<Reason>);
@@ -24,7 +26,9 @@ pub(super) type Number = (Range<usize>, Option<Reason>);
 pub(super) fn number(text: &str, at: usize) -> Option<Number> {
     let rest = text.get(at..)?;
     let given = rest.trim_start_matches([' ', '\t', '\n', '\r', '\\', '=', '-', '"', '\'', '`', ',']);
-    let word = words(given).next().filter(|word| given.starts_with(word))?;
+    // A word may go on to the end of a file, and a number be asked for at each place of it.
+    let near = given.char_indices().nth(LONGEST).and_then(|(end, _)| given.get(..end)).unwrap_or(given);
+    let word = words(near).next().filter(|word| given.starts_with(word) && word.len() < LONGEST)?;
     let exact = word.strip_prefix('v').unwrap_or(word);
     semver::Version::parse(exact).ok()?;
     let start = at + rest.len() - given.len() + word.len() - exact.len();

@@ -7,7 +7,7 @@
 
 use super::{
     mappings::{entry, in_flows, in_mappings},
-    number::{Number, is_chart, is_edge, is_own, may_be_linkerd, moved, number, words},
+    number::{LONGEST, Number, is_chart, is_edge, is_own, may_be_linkerd, moved, number, words},
     prose::in_prose,
     reads,
 };
@@ -18,8 +18,6 @@ use crate::{
 
 /// How Helm's command line gives a version.
 const FLAG: &str = "--version";
-/// The longest word that may be a key or the name of a package.
-const LONGEST: usize = 64;
 /// The command line of Linkerd, as packages are called.
 const CLI: &str = "linkerd2-cli";
 
@@ -114,15 +112,17 @@ fn in_words(line: &str) -> Vec<Number> {
             true => word == "proxy-version" && before.ends_with("linkerd.io/"),
             false => names_linkerd(word) && gives_linkerds(word),
         };
-        let behind = line.get(start + word.len()..).unwrap_or_default();
-        let given = behind.trim_start_matches(['"', '\'', ' ', '\t']);
-        if is_key && given.starts_with([':', '=', '?']) {
-            let value = given.trim_start_matches([':', '?']);
-            found.extend(number(line, line.len() - value.len()));
-        }
+        found.extend(is_key.then(|| given_to_key(line, start + word.len())).flatten());
         start += part.len();
     }
     found
+}
+
+/// Reads the version that a key is given which ends at a place of a line.
+fn given_to_key(line: &str, end: usize) -> Option<Number> {
+    let given = line.get(end..)?.trim_start_matches(['"', '\'', ' ', '\t']);
+    let value = given.trim_start_matches([':', '?']);
+    given.starts_with([':', '=', '?']).then(|| number(line, line.len() - value.len())).flatten()
 }
 
 fn names_linkerd(word: &str) -> bool {
@@ -234,6 +234,14 @@ mod tests {
             "acme.io/proxy-version: 2.14.10",
         ] {
             assert_eq!(found(other), [], "{other}");
+        }
+    }
+
+    #[test]
+    fn a_line_is_read_once_however_long_it_is() {
+        for many in [" ", "\"", "--version"] {
+            let line = format!("helm install x l/linkerd-crds {}", many.repeat(300_000));
+            assert_eq!(found(&line), [], "{many}");
         }
     }
 
