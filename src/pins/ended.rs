@@ -3,8 +3,10 @@
 //! In: pins, when all is known of what keeps them. Out: each such value stays, and what becomes of it where its chart goes to an
 //! older release is kept beside it: which release that is, only a plan knows.
 
+use std::collections::HashMap;
+
 use super::{Form, Pin, Reason};
-use crate::linkerd::EdgeVersion;
+use crate::{linkerd::EdgeVersion, repo::RepoPath};
 
 /// Since when a chart no longer reads a value, or has an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,7 +20,10 @@ pub struct Ended {
 /// Lets those values stay that are read by no chart of today; a hold on their own line is told as such, and so is what keeps
 /// them with a chart that stays and reads them.
 pub(super) fn settle(pins: &mut [Pin]) {
-    let read: Vec<bool> = pins.iter().map(|pin| is_read(pin, pins)).collect();
+    let read: Vec<bool> = {
+        let staying = Staying::of(pins);
+        pins.iter().map(|pin| staying.reads(pin)).collect()
+    };
     for (pin, is_read) in pins.iter_mut().zip(read) {
         let Some(ended) = &mut pin.ended else { continue };
         ended.before = pin.stays;
@@ -29,13 +34,30 @@ pub(super) fn settle(pins: &mut [Pin]) {
     }
 }
 
-/// Tells whether a value stays with a chart that stays too, at a release that reads it. Of another channel nothing else is known.
-fn is_read(value: &Pin, pins: &[Pin]) -> bool {
-    let Some(Ended { since, .. }) = value.ended.filter(|_| value.stays.is_some()) else { return false };
-    let stays = |pin: &Pin| pin.stays.is_some() && pin.version.is_none_or(|at| at < since);
-    let is_version =
-        |pin: &&Pin| pin.form != Form::Edge && pin.chart == value.chart && !std::ptr::eq(*pin, value);
-    !value.given_to.is_empty() && pins.iter().filter(is_version).any(|pin| value.goes_with(pin) && stays(pin))
+/// The versions of charts that stay, by their places and charts, each with its release; of another channel that is not known.
+struct Staying<'p>(HashMap<(&'p RepoPath, usize), HashMap<Option<&'p str>, Option<EdgeVersion>>>);
+
+// === impl Staying ===
+
+impl<'p> Staying<'p> {
+    fn of(pins: &'p [Pin]) -> Self {
+        let mut all: HashMap<_, HashMap<_, _>> = HashMap::new();
+        let is_version = |pin: &&Pin| pin.form != Form::Edge && pin.ended.is_none() && pin.stays.is_some();
+        for pin in pins.iter().filter(is_version) {
+            let of_line = all.entry((&pin.path, pin.site.line)).or_default();
+            let oldest = of_line.entry(pin.chart.as_deref()).or_insert(pin.version);
+            *oldest = pin.version.min(*oldest);
+        }
+        Self(all)
+    }
+
+    /// Tells whether a value stays with a chart that stays too, at a release that reads it. One of another channel may.
+    fn reads(&self, value: &Pin) -> bool {
+        let Some(Ended { since, .. }) = value.ended.filter(|_| value.stays.is_some()) else { return false };
+        let of_line = value.given_to.iter().filter_map(|(path, line)| self.0.get(&(path, *line)));
+        let mut versions = of_line.filter_map(|charts| charts.get(&value.chart.as_deref()));
+        versions.any(|version| version.is_none_or(|at| at < since))
+    }
 }
 
 // === impl Ended ===

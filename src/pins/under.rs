@@ -3,7 +3,10 @@
 //! In: pins, and where the versions of the charts stand that values are given to. Out: the values of a chart that stays stay
 //! with it: their images would run ahead of it.
 
-use std::{collections::HashMap, ops::Range};
+use std::{
+    collections::{BTreeSet, HashMap},
+    ops::Range,
+};
 
 use super::{Form, Line, Pin, Reader, Reason, Stage, nearest::Versions};
 use crate::{deploy::Scalar, repo::RepoPath};
@@ -94,7 +97,9 @@ impl Given {
             let chart = at.chart(pins).filter(|chart| chart.stays != Some(Reason::Range))?;
             Some((chart.path.clone(), chart.site.line))
         };
-        all.iter().map(fixed).collect()
+        // One version may be that of thousands of charts: of all that a generator makes.
+        let lines: BTreeSet<Line> = all.iter().map(fixed).collect::<Option<_>>()?;
+        Some(lines.into_iter().collect())
     }
 
     fn comes(&self, value: &Pin, pins: &[Pin], versions: &Versions<'_>) -> Option<Comes> {
