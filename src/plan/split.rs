@@ -176,9 +176,20 @@ fn each(
 ) -> (Vec<Named>, BTreeMap<Vec<Arc<str>>, usize>) {
     let alone = sets.values().filter(|names| names.len() == 1).cloned();
     let owners = tied(together.iter().cloned().chain(alone));
-    let owner = |names: &BTreeSet<Arc<str>>| owners.iter().position(|owner| names.is_subset(owner));
-    let (owned, several): (Vec<_>, Vec<_>) =
-        sets.iter().filter(|(set, _)| !set.is_empty()).partition(|(_, names)| owner(names).is_some());
+    // No installation has two owners.
+    let owner_of: BTreeMap<&Arc<str>, usize> =
+        (0..).zip(&owners).flat_map(|(n, owner)| owner.iter().map(move |name| (name, n))).collect();
+    let owner = |names: &BTreeSet<Arc<str>>| {
+        let first = owner_of.get(names.first()?).copied()?;
+        names.iter().all(|name| owner_of.get(name) == Some(&first)).then_some(first)
+    };
+    let (mut owned, mut several) = (vec![Vec::new(); owners.len()], Vec::new());
+    for (set, names) in sets.iter().filter(|(set, _)| !set.is_empty()) {
+        match owner(names).and_then(|owner| owned.get_mut(owner)) {
+            Some(owned) => owned.push(set.clone()),
+            None => several.push((set, names)),
+        }
+    }
     let groups = tied(several.iter().map(|(_, names)| (*names).clone()));
     let own = |name: &str| match whole.name == DEFAULT {
         true => name.to_owned(),
@@ -193,15 +204,12 @@ fn each(
         of.extend(mine.map(|(set, _)| ((*set).clone(), named.len())));
         named.push(Named { name, after: None });
     }
-    for (n, installations) in owners.iter().enumerate() {
-        let reads = |(set, names): &(&Vec<Arc<str>>, &BTreeSet<Arc<str>>)| {
-            awaited.contains(*set) && !names.is_disjoint(installations)
-        };
-        let first = several.iter().copied().find(reads);
+    several.retain(|(set, _)| awaited.contains(*set));
+    for (installations, owned) in owners.iter().zip(owned) {
+        let first = several.iter().find(|(_, names)| !names.is_disjoint(installations));
         let after = first.and_then(|(_, names)| groups.iter().position(|group| names.is_subset(group)));
         let after = after.map(|n| n + 1);
-        let mine = owned.iter().filter(|(_, names)| owner(names) == Some(n));
-        of.extend(mine.map(|(set, _)| ((*set).clone(), named.len())));
+        of.extend(owned.into_iter().map(|set| (set, named.len())));
         // What only serves one of them may be in other targets.
         let with_own = installations.iter().filter(|name| sets.contains_key(&vec![(*name).clone()]));
         let with_own: BTreeSet<Arc<str>> = with_own.cloned().collect();
