@@ -155,15 +155,17 @@ impl ControlPlanes {
 
     /// Lists those that a proxy pin runs beside: as its installations say, else all that it may run beside. Where nothing but
     /// what is switched off is known of one of them, the proxies meet that once it is on.
-    fn beside(&self, proxy: &Pin) -> impl Iterator<Item = (&str, &Plane)> {
-        let runs_beside = |name: &Arc<str>, plane: &Plane| match &*proxy.installations {
-            [] => **name == *NAMELESS || plane.is_near && plane.may_have(proxy),
-            names => names.contains(name),
+    fn beside<'a>(&'a self, proxy: &'a Pin) -> impl Iterator<Item = (&'a str, &'a Plane)> {
+        let is_proxy = proxy.stage == Stage::DataPlane;
+        let is_anybodys = is_proxy && proxy.installations.is_empty();
+        let known =
+            move |name: &'a Arc<str>| self.of.get_key_value(name).or_else(|| self.off.get_key_value(name));
+        let may_be_its = move |(name, plane): &(&Arc<str>, &Plane)| {
+            is_anybodys && (***name == *NAMELESS || plane.is_near && plane.may_have(proxy))
         };
-        let is_to_come = |name: &Arc<str>| proxy.installations.contains(name) && !self.of.contains_key(name);
-        let planes = self.of.iter().filter(move |(name, plane)| runs_beside(name, plane));
-        let off = self.off.iter().filter(move |(name, _)| is_to_come(name));
-        planes.chain(off).filter(|_| proxy.stage == Stage::DataPlane).map(|(name, plane)| (&**name, plane))
+        let named = proxy.installations.iter().filter(move |_| is_proxy).filter_map(known);
+        let others = self.of.iter().filter(may_be_its);
+        named.chain(others).map(|(name, plane)| (&**name, plane))
     }
 }
 
