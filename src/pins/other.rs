@@ -61,12 +61,12 @@ impl Told {
 /// near a line that speaks of Linkerd, or under a name that such a line reads, or in a file of that name, and not as the tag
 /// of another's image. Nothing else counts as other channels do: those ask that the file speaks of Linkerd anywhere.
 pub(super) fn pins(file: &TextFile<'_>, known: &[Pin], reason: Reason) -> Told {
-    named(file, known.iter().map(|pin| pin.site.span.clone()).collect(), &BTreeSet::new(), |_| reason)
+    named(file, known.iter().map(|pin| pin.site.span.clone()).collect(), &[], |_| reason)
 }
 
 /// Reports those of a file that machines read: what a comment names nothing deploys, and of all else nobody knows who
 /// reads it. What is given to one of `names` is Linkerd's wherever it stands.
-pub(super) fn in_code(file: &TextFile<'_>, known: Vec<Range<usize>>, names: &BTreeSet<&str>) -> Told {
+pub(super) fn in_code(file: &TextFile<'_>, known: Vec<Range<usize>>, names: &[&BTreeSet<String>]) -> Told {
     named(file, known, names, |before| match is_said(before) {
         true => Reason::NotDeployed,
         false => Reason::NotFollowed,
@@ -85,7 +85,7 @@ fn is_said(before: &str) -> bool {
 fn named(
     file: &TextFile<'_>,
     mut known: Vec<Range<usize>>,
-    names: &BTreeSet<&str>,
+    names: &[&BTreeSet<String>],
     reason: impl Fn(&str) -> Reason,
 ) -> Told {
     known.sort_by_key(|span| span.start);
@@ -106,7 +106,9 @@ fn named(
             return;
         }
         let given_to = |t: &Token| reads::given_to(file.text, start + t.span.start);
-        let is_named = |t: &Token| given_to(t).filter(|name| names.contains(name) || own.contains(name));
+        let is_named = |t: &Token| {
+            given_to(t).filter(|name| own.contains(name) || names.iter().any(|all| all.contains(*name)))
+        };
         let may_be = |t: &Token| {
             t.form == Form::Edge
                 || near(number) && !is_tag_of_another(line, t.span.start)
@@ -275,7 +277,7 @@ mod tests {
         let told = |lines: usize| {
             let text = "  version: 2026.8.2 # linkerd\n".repeat(lines);
             let file = file(&path, &text);
-            let told = in_code(&file, Vec::new(), &BTreeSet::new());
+            let told = in_code(&file, Vec::new(), &[]);
             (told.pins.len(), told.beyond.map(|skip| (skip.path.as_str().to_owned(), skip.reason)))
         };
         assert_eq!(told(REPORTED), (REPORTED, None));
@@ -312,7 +314,7 @@ mod tests {
         let path = RepoPath::new("versions.yaml").unwrap();
         let told = |text: &str| {
             let file = file(&path, text);
-            let told = in_code(&file, Vec::new(), &BTreeSet::new());
+            let told = in_code(&file, Vec::new(), &[]);
             told.pins.into_iter().map(|p| (p.site.column, p.value, p.stays)).collect::<Vec<_>>()
         };
         let of = |column, value: &str, stays| (column, value.to_owned(), Some(stays));
@@ -332,7 +334,7 @@ mod tests {
         let found = |text: &str| {
             let file = file(&path, text);
             let told = |p: Pin| (p.site.line, p.site.column, p.value, p.version.is_some(), p.stays);
-            in_code(&file, Vec::new(), &BTreeSet::new()).pins.into_iter().map(told).collect::<Vec<_>>()
+            in_code(&file, Vec::new(), &[]).pins.into_iter().map(told).collect::<Vec<_>>()
         };
         let stable = |line, column| (line, column, "stable-2.14.10".to_owned(), false, Some(Reason::Channel));
         assert_eq!(found("linkerd = 'stable-2.14.10'\n"), [stable(1, 12)]);

@@ -33,10 +33,9 @@ impl Siblings {
         siblings
     }
 
-    /// Returns the names by which releases are read in a file, or in one like it.
-    pub fn names(&self, path: &RepoPath) -> BTreeSet<&str> {
-        let names = sets(path).into_iter().filter_map(|set| self.names.get(&set)).flatten();
-        names.map(String::as_str).collect()
+    /// Returns the names by which releases are read in a file, or in one like it: sets that many files have in common.
+    pub fn names(&self, path: &RepoPath) -> Vec<&BTreeSet<String>> {
+        sets(path).into_iter().filter_map(|set| self.names.get(&set)).collect()
     }
 }
 

@@ -55,12 +55,11 @@ pub(in crate::pins) fn report(
         let text = &*source.text;
         let names_linkerd =
             text.contains("inkerd") || text.contains("INKERD") || path.as_str().contains("linkerd");
-        let beside = beside.get(&stem(path)).into_iter().flatten().map(String::as_str);
-        let set =
-            variables.iter().filter(|_| SETS.iter().any(|kind| text.contains(kind))).map(String::as_str);
-        let names: BTreeSet<&str> = siblings.names(path).into_iter().chain(beside).chain(set).collect();
-        let speaks =
-            names_linkerd || !names.is_empty() || tokens(text).iter().any(|token| token.form == Form::Edge);
+        let sets_any = SETS.iter().any(|kind| text.contains(kind));
+        let mut names = siblings.names(path);
+        names.extend(beside.get(&stem(path)).into_iter().chain(sets_any.then_some(&variables)));
+        let has_names = names.iter().any(|names| !names.is_empty());
+        let speaks = names_linkerd || has_names || tokens(text).iter().any(|token| token.form == Form::Edge);
         if !speaks || (text.contains("{{") && context.is_template(path)) {
             return None;
         }
