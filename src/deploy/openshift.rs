@@ -7,7 +7,7 @@ use std::{cell::Cell, collections::HashMap};
 
 use super::{
     object::Object,
-    value::{Part, Scalar, Value, Via},
+    value::{Cutter, Part, Scalar, Value, Via},
 };
 
 /// The groups of templates: the older ones have none.
@@ -88,6 +88,10 @@ impl Parameters {
         if let Some(value) = bare.and_then(|name| self.values.get(name)) {
             return Some(self.taken(value, text).as_plain());
         }
+        if !whole.contains("${") {
+            return None;
+        }
+        let cutter = Cutter::new(text);
         let (mut parts, mut from): (Vec<Part>, usize) = (Vec::new(), 0);
         for (start, _) in whole.match_indices("${") {
             let rest = whole.get(start + 2..).unwrap_or_default();
@@ -95,11 +99,11 @@ impl Parameters {
             let (name, behind) = rest.split_at(rest.find(|c| !is_name(c)).unwrap_or(rest.len()));
             let Some(value) = self.values.get(name).filter(|_| behind.starts_with('}')) else { continue };
             let end = start + 2 + name.len() + 1;
-            parts.extend_from_slice(text.cut(from..start).parts());
-            parts.extend_from_slice(self.taken(value, &text.cut(start..end)).parts());
+            parts.extend_from_slice(cutter.cut(from..start).parts());
+            parts.extend_from_slice(self.taken(value, &cutter.cut(start..end)).parts());
             from = end;
         }
-        parts.extend_from_slice(text.cut(from..whole.len()).parts());
+        parts.extend_from_slice(cutter.cut(from..whole.len()).parts());
         (from > 0).then(|| Scalar::of(parts, false))
     }
 
