@@ -3,7 +3,7 @@
 //! In: the objects of a root before and after. Out: what one of them names by a release that moves, and which nobody has made
 //! anew by that name. What other roots bring is not looked for.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::DEPTH;
 use crate::deploy::{
@@ -44,13 +44,16 @@ pub(super) fn lost([(was, brought), (is, brings)]: [(&Object, &Named); 2]) -> Op
         gather(&object.value, None, DEPTH, &mut names);
         names
     });
+    // An object may name thousands, and what each is called anew is looked up.
+    let alike = |(kind, name): &Name| (kind.clone(), shape(name));
+    let left: BTreeMap<Name, &Name> = old
+        .difference(&new)
+        .filter(|name| brought.0.contains(*name))
+        .map(|name| (alike(name), name))
+        .collect();
     let shown = |(kind, name): &Name| format!("{kind} {name}");
     let mut missing = new.difference(&old).filter(|name| !brings.0.contains(*name));
-    missing.find_map(|now| {
-        let is_it = |before: &&Name| before.0 == now.0 && shape(&before.1) == shape(&now.1);
-        let before = old.difference(&new).find(|before| is_it(before) && brought.0.contains(*before))?;
-        Some((shown(before), shown(now)))
-    })
+    missing.find_map(|now| Some((shown(left.get(&alike(now)).copied()?), shown(now))))
 }
 
 /// Lists what a value names: by kind and name, or under a key that says the kind (`secretRef`, `configMap`, `secretName`).
