@@ -446,7 +446,10 @@ impl<R: Default + Send> Builder<'_, R> {
         for object in build.unpatched {
             let mut unpatched = Kept::default();
             unpatched.take(object, self.entries.mentions);
-            gathered.covered.push(Kept { roots: unpatched.roots, ..Kept::default() });
+            // Most lead to nothing.
+            if !unpatched.roots.is_empty() {
+                gathered.covered.push(Kept { roots: unpatched.roots, ..Kept::default() });
+            }
         }
         for object in build.objects {
             gathered.files.insert(object.file.clone());
