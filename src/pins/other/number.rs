@@ -30,7 +30,11 @@ pub(super) fn number(text: &str, at: usize) -> Option<Number> {
     let near = given.char_indices().nth(LONGEST).and_then(|(end, _)| given.get(..end)).unwrap_or(given);
     let word = words(near).next().filter(|word| given.starts_with(word) && word.len() < LONGEST)?;
     let exact = word.strip_prefix('v').unwrap_or(word);
-    semver::Version::parse(exact).ok()?;
+    let version = semver::Version::parse(exact).ok()?;
+    // What is built between releases counts as the first before all of them.
+    if (version.major, version.minor, version.patch) == (0, 0, 0) {
+        return None;
+    }
     let start = at + rest.len() - given.len() + word.len() - exact.len();
     match judge(exact, Expects::Chart) {
         // What names a release is found wherever it stands, but behind a letter.

@@ -288,6 +288,7 @@ mod tests {
         );
         for other in [
             "linkerd-crds-chart-version: linkerd-crds-1.0.0-edge",
+            "helm.sh/chart: linkerd-crds-0.0.0-undefined",
             "https://helm.linkerd.io/edge/linkerd-crds-2026.8.2.tgz",
             "linkerd-1.4.6-exec",
             "linkerd-smi-1.0.0.tgz",
