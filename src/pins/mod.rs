@@ -71,6 +71,7 @@ pub use rendered::{Marks, marks};
 pub use renderings::{RenderedFile, together};
 pub use rivals::Rival;
 pub use run::scan;
+pub use under::ChartVersions;
 
 /// What the operator and the repository say of a scan.
 #[derive(Clone, Debug)]

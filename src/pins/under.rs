@@ -56,6 +56,13 @@ enum Comes {
 #[derive(Debug, Default)]
 pub(super) struct Given(HashMap<(RepoPath, usize), Vec<Under>>);
 
+/// The versions of charts, by chart and by line: of each there may be thousands, and as many values look for theirs.
+#[derive(Default)]
+pub struct ChartVersions<'p> {
+    by_chart: HashMap<&'p str, Vec<&'p Pin>>,
+    by_line: HashMap<(&'p RepoPath, usize), Vec<&'p Pin>>,
+}
+
 // === impl Given ===
 
 impl Given {
@@ -132,14 +139,28 @@ impl Given {
     }
 }
 
-// === impl Pin ===
+// === impl ChartVersions ===
 
-impl Pin {
-    /// Tells whether a value goes with a version of its chart: of several in one installation (a dependency under two aliases)
+impl<'p> ChartVersions<'p> {
+    /// Sorts versions.
+    pub fn of(versions: impl IntoIterator<Item = &'p Pin>) -> Self {
+        let mut all = Self::default();
+        for version in versions {
+            for chart in version.charts().collect::<BTreeSet<_>>() {
+                all.by_chart.entry(chart).or_default().push(version);
+            }
+            all.by_line.entry((&version.path, version.site.line)).or_default().push(version);
+        }
+        all
+    }
+
+    /// Lists the versions of a chart that a value goes with: of several in one installation (a dependency under two aliases)
     /// each has values of its own. Where it is not known which one has these, it may be any.
-    pub fn goes_with(&self, version: &Self) -> bool {
-        let is_there = |(path, line): &Line| *path == version.path && *line == version.site.line;
-        self.given_to.is_empty() || self.given_to.iter().any(is_there)
+    pub fn going_with<'s>(&'s self, value: &'s Pin, chart: &'s str) -> impl Iterator<Item = &'p Pin> + 's {
+        let any = value.given_to.is_empty().then(|| self.by_chart.get(chart)).flatten();
+        let lines = value.given_to.iter().filter_map(move |(path, line)| self.by_line.get(&(path, *line)));
+        let own = lines.flatten().filter(move |version| version.is_of(chart));
+        any.into_iter().flatten().chain(own).copied()
     }
 }
 

@@ -5,14 +5,14 @@
 //! itself leaves behind is the business of the checks that look at its stays.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::Arc,
 };
 
 use super::{CheckId, Finding, Verification, listed};
 use crate::{
     linkerd::{CRDS, EdgeVersion, is_control_plane},
-    pins::{Form, Pin, Reason, Stage},
+    pins::{ChartVersions, Form, Pin, Reason, Stage},
     plan::edge_of,
     repo::RepoPath,
 };
@@ -52,9 +52,15 @@ pub(super) fn apart(input: &Verification<'_>) -> Vec<Finding> {
     let moving: HashSet<*const Pin> = input.plan.moves.iter().map(|moved| Arc::as_ptr(&moved.pin)).collect();
     let names: BTreeSet<&Arc<str>> = input.moving().flat_map(|(pin, _)| pin.installations.iter()).collect();
     let mut found: BTreeMap<Place<'_>, (&Pin, Vec<&str>)> = BTreeMap::new();
-    for name in names {
-        let mine = |pin: &&Pin| pin.installations.contains(name) && is_told(pin);
-        let pins: Vec<&Pin> = input.inventory.pins().filter(mine).collect();
+    let mut of: BTreeMap<&Arc<str>, Vec<&Pin>> = names.into_iter().map(|name| (name, Vec::new())).collect();
+    for pin in input.inventory.pins().filter(|pin| is_told(pin)) {
+        for name in pin.installations.iter() {
+            if let Some(pins) = of.get_mut(name) {
+                pins.push(pin);
+            }
+        }
+    }
+    for (name, pins) in of {
         let installation = Installation { to: input.plan.to, pins, moving: &moving };
         for (pin, chart, what) in installation.plane(input).into_iter().chain(installation.images(input)) {
             let key = (&pin.path, pin.site.span.start, what, chart);
@@ -151,21 +157,32 @@ impl<'a> Installation<'a> {
         (is_held || !is_own).then(|| (first, CRDS.to_owned(), Apart::Plane { at, is_held }))
     }
 
+    /// Says of versions at which release they stay, and whether any of them moves.
+    fn fate(&self, versions: impl Iterator<Item = &'a Pin>) -> (Option<EdgeVersion>, bool) {
+        let versions: Vec<&Pin> = versions.collect();
+        (self.left(&versions), versions.iter().any(|version| self.moves(version)))
+    }
+
     /// Finds images that move while their chart does not, and those that stay while it moves.
     fn images(&self, input: &Verification<'_>) -> Vec<(&'a Pin, String, Apart)> {
+        let versions = ChartVersions::of(self.pins.iter().copied().filter(|pin| fixes(pin, |_| true)));
+        let mut of_any: HashMap<String, (Option<EdgeVersion>, bool)> = HashMap::new();
         let mut found = Vec::new();
         for pin in self.pins.iter().copied().filter(|pin| pin.stays.is_none()) {
             let readers = pin.readers().filter(|reader| reader.form == Form::Edge);
             for chart in readers.filter_map(|reader| reader.chart) {
-                let versions: Vec<&Pin> =
-                    self.fixing(&chart).filter(|version| pin.goes_with(version)).collect();
-                let what = match self.left(&versions) {
+                let of_chart = |version: &&Pin| fixes(version, |name| name == chart);
+                let fate = || self.fate(versions.going_with(pin, &chart).filter(of_chart));
+                let (left, moves) = match pin.given_to.is_empty() {
+                    true => *of_any.entry(chart.clone()).or_insert_with(fate),
+                    false => fate(),
+                };
+                let what = match left {
                     Some(at) => self.moves(pin).then_some(Apart::Images { at }),
                     None => {
                         // What the plan leaves behind itself is told by its reason.
                         let is_behind = self.behind(pin).is_some() && !input.target.has(pin);
-                        let ahead = is_behind && versions.iter().any(|version| self.moves(version));
-                        ahead.then_some(Apart::Chart)
+                        (is_behind && moves).then_some(Apart::Chart)
                     }
                 };
                 found.extend(what.map(|what| (pin, chart, what)));

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{CheckId, Checked, Finding, Severity, Verification, count};
 use crate::{
     linkerd::EdgeVersion,
-    pins::{Form, Pin, PinKind, Reason},
+    pins::{ChartVersions, Form, PinKind, Reason},
     plan::edge_of,
     render::Rendering,
 };
@@ -23,8 +23,8 @@ pub(super) const MEND: &str = "remove the value, or let it move with the chart";
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let to = input.plan.to;
-    let versions: Vec<&Pin> =
-        input.moving().map(|(pin, _)| pin).filter(|pin| pin.form == Form::Chart).collect();
+    let versions =
+        ChartVersions::of(input.moving().map(|(pin, _)| pin).filter(|pin| pin.form == Form::Chart));
     let values: Vec<_> = input
         .staying()
         .filter(|(pin, _)| matches!(pin.kind, PinKind::HelmValues | PinKind::ArgoHelmParameter))
@@ -36,9 +36,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
             // What a chart reads as its own version chooses no image.
             let images = pin.readers().filter(|reader| reader.form == Form::Edge);
             let mut charts = images.filter_map(|reader| reader.chart);
-            let chart = charts.find(|chart| {
-                versions.iter().any(|version| version.is_of(chart) && pin.goes_with(version))
-            })?;
+            let chart = charts.find(|chart| versions.going_with(pin, chart).next().is_some())?;
             let value = &pin.value;
             let reason = format!("`{value}` keeps images at that release under {chart} {}", to.chart());
             Some(Finding::new(ID, weight(input, edge_of(pin)?), reason).at_pin(pin).hint(MEND))
