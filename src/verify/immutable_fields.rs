@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    CheckId, Checked, Finding, Severity, Verification, jobs,
+    CheckId, Checked, Finding, Severity, Verification, jobs, listed,
     rendered::{Compared, appliers, compared, looked_at},
 };
 use crate::{
@@ -104,13 +104,8 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
 
 /// Names the fields of an object that cannot change and do.
 fn fixed(change: &ObjectChange, before: &Object) -> Option<String> {
-    let fixed: Vec<String> =
-        change.fields.iter().filter(|f| is_fixed(f, before)).map(|f| f.path.to_string()).collect();
-    match fixed.as_slice() {
-        [] => None,
-        few if few.len() <= NAMED => Some(few.join(", ")),
-        many => Some(format!("{} and {} more", many.get(..NAMED)?.join(", "), many.len() - NAMED)),
-    }
+    let fixed: Vec<_> = change.fields.iter().filter(|f| is_fixed(f, before)).map(|f| &f.path).collect();
+    (!fixed.is_empty()).then(|| listed(fixed, NAMED))
 }
 
 /// What an object meets that is applied over one that cannot be changed.

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    CheckId, Checked, Finding, Severity, Verification, count,
+    CheckId, Checked, Finding, Severity, Verification, count, listed,
     rendered::{Compared, appliers, compared},
 };
 use crate::{
@@ -48,12 +48,10 @@ pub(super) fn is_kept(object: &Object) -> bool {
 }
 
 fn finding(input: &Verification<'_>, compared: &Compared<'_>, gone: &[&Object]) -> Option<Finding> {
-    let names: Vec<String> = gone.iter().take(NAMED).map(|object| object.key.to_string()).collect();
-    let more = gone.len().saturating_sub(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let names = listed(gone.iter().map(|object| &object.key), NAMED);
     let objects = count(gone.len(), "object");
     let verb = if gone.len() == 1 { "vanishes" } else { "vanish" };
-    let start = format!("{objects} {verb} from the manifest: {}{more}", names.join(", "));
+    let start = format!("{objects} {verb} from the manifest: {names}");
     let prunes = |o: &&Object| appliers(input, compared.rendering, &o.key).iter().filter(|a| a.prunes);
     let by: BTreeSet<String> = gone.iter().flat_map(prunes).map(words).collect();
     let finding = if by.is_empty() {
