@@ -25,7 +25,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     // What stays at its release is not applied, whatever it waits for.
     let moves = |d: &&&Deployment| d.chart == CONTROL_PLANE && !input.plan.leaves(d);
     let control_planes: Vec<&Deployment> = all.iter().filter(moves).copied().collect();
-    let others = Others::of(&all);
+    let others = Others::of(&all, input.inventory);
     // That nothing waits is nothing new, and does no harm where the definitions stay as they are.
     let weight = |found: Finding| match crds_change(input) {
         true => found,
@@ -34,17 +34,11 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let facts = &input.inventory.facts;
     let is_apart =
         |one: &Deployment, other: &Deployment| facts.applied_by(&one.path) != facts.applied_by(&other.path);
-    let serves: HashMap<*const Deployment, BTreeSet<&str>> = all
-        .iter()
-        .filter(|d| matches!(&*d.chart, CRDS | CONTROL_PLANE))
-        .map(|d| (std::ptr::from_ref(*d), served(input.inventory, d)))
-        .collect();
-    let meet = |one: &Deployment, other: &Deployment| {
-        let of = |d| serves.get(&std::ptr::from_ref::<Deployment>(d)).filter(|names| !names.is_empty());
-        of(one).zip(of(other)).is_none_or(|(one, other)| !one.is_disjoint(other))
-    };
-    let between = Between { is_apart: &is_apart, meet: &meet };
-    let findings = control_planes.iter().filter_map(|d| finding(d, &others, &between)).map(weight).collect();
+    let findings = control_planes.iter().filter_map(|d| {
+        let candidates = others.beside(d, &served(input.inventory, d));
+        finding(d, candidates, &others, &is_apart)
+    });
+    let findings = findings.map(weight).collect();
     let looked_at = format!("dependsOn and sync waves of {}", count(control_planes.len(), "control plane"));
     Checked { looked_at, findings }
 }
@@ -52,7 +46,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
 /// Lists the installations that a deployment is known to serve, as the pins of its version tell.
 fn served<'i>(inventory: &'i Inventory, of: &Deployment) -> BTreeSet<&'i str> {
     let paths = of.version.iter().map(|(path, ..)| path).chain(of.version.is_empty().then_some(&of.path));
-    let pins = paths.flat_map(move |path| {
+    let pins = paths.collect::<BTreeSet<_>>().into_iter().flat_map(move |path| {
         let first = inventory.pins.partition_point(|pin| pin.path < *path);
         inventory.pins.iter().skip(first).take_while(move |pin| pin.path == *path)
     });
@@ -72,37 +66,71 @@ fn crds_change(input: &Verification<'_>) -> bool {
     crds.peek().is_none() || crds.any(differs)
 }
 
-/// What is known of two deployments.
-struct Between<'f> {
-    /// Whether different objects apply them.
-    is_apart: &'f dyn Fn(&Deployment, &Deployment) -> bool,
-    /// Whether they may be in one cluster.
-    meet: &'f dyn Fn(&Deployment, &Deployment) -> bool,
+/// Deployments by the installations that they are known to serve: thousands need not be held against one another.
+#[derive(Default)]
+struct Placed<'d> {
+    all: Vec<&'d Deployment>,
+    /// By position in `all`.
+    serving: HashMap<&'d str, Vec<usize>>,
+    /// Those of which nobody knows where they are.
+    anywhere: Vec<usize>,
 }
 
 /// The deployments that a control plane may wait for.
 #[derive(Default)]
 struct Others<'d> {
-    crds: Vec<&'d Deployment>,
-    crds_by_folder: HashMap<&'d str, Vec<&'d Deployment>>,
+    crds: Placed<'d>,
+    crds_by_folder: HashMap<&'d str, Placed<'d>>,
     /// What the releases of a name wait for.
     waits: HashMap<&'d str, BTreeSet<&'d str>>,
+}
+
+// === impl Placed ===
+
+impl<'d> Placed<'d> {
+    fn push(&mut self, deployment: &'d Deployment, serves: &BTreeSet<&'d str>) {
+        let n = self.all.len();
+        self.all.push(deployment);
+        serves.iter().for_each(|name| self.serving.entry(*name).or_default().push(n));
+        self.anywhere.extend(serves.is_empty().then_some(n));
+    }
+
+    /// Lists those that may be in one cluster with what serves these installations.
+    fn meeting(&self, serves: &BTreeSet<&str>) -> Vec<&'d Deployment> {
+        if serves.is_empty() {
+            return self.all.clone();
+        }
+        let own = serves.iter().filter_map(|name| self.serving.get(name)).flatten();
+        let found: BTreeSet<usize> = own.chain(&self.anywhere).copied().collect();
+        found.into_iter().filter_map(|n| self.all.get(n).copied()).collect()
+    }
 }
 
 // === impl Others ===
 
 impl<'d> Others<'d> {
-    fn of(all: &[&'d Deployment]) -> Self {
+    fn of(all: &[&'d Deployment], inventory: &'d Inventory) -> Self {
         let mut others = Self::default();
-        for deployment in all {
+        for deployment in all.iter().copied() {
             if deployment.chart == CRDS {
-                others.crds.push(deployment);
-                others.crds_by_folder.entry(deployment.path.folder()).or_default().push(deployment);
+                let serves = served(inventory, deployment);
+                others.crds.push(deployment, &serves);
+                let near = others.crds_by_folder.entry(deployment.path.folder()).or_default();
+                near.push(deployment, &serves);
             }
             let waits = deployment.depends_on.iter().flatten().map(|name| bare(name));
             others.waits.entry(&deployment.name).or_default().extend(waits);
         }
         others
+    }
+
+    /// Lists the CRDs that may be in the cluster of a control plane: those in its folder, else all, which weigh less.
+    fn beside(&self, plane: &Deployment, serves: &BTreeSet<&str>) -> (Vec<&'d Deployment>, Severity) {
+        let near = self.crds_by_folder.get(plane.path.folder()).map(|near| near.meeting(serves));
+        match near.filter(|near| !near.is_empty()) {
+            Some(near) => (near, Severity::Warn),
+            None => (self.crds.meeting(serves), Severity::Info),
+        }
     }
 
     /// Names that a release waits for, directly or through other releases of Linkerd's charts.
@@ -122,16 +150,13 @@ fn bare(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-/// Says that a control plane does not wait for its CRDs.
-fn finding<'d>(control_plane: &'d Deployment, others: &Others<'d>, between: &Between<'_>) -> Option<Finding> {
-    let meeting = |all: &[&'d Deployment]| -> Vec<&'d Deployment> {
-        all.iter().copied().filter(|d| (between.meet)(control_plane, d)).collect()
-    };
-    let near = others.crds_by_folder.get(control_plane.path.folder()).map(|near| meeting(near));
-    let (candidates, severity) = match near.filter(|near| !near.is_empty()) {
-        Some(near) => (near, Severity::Warn),
-        None => (meeting(&others.crds), Severity::Info),
-    };
+/// Says that a control plane does not wait for its CRDs; `is_apart` says of two whether different objects apply them.
+fn finding<'d>(
+    control_plane: &'d Deployment,
+    (candidates, severity): (Vec<&'d Deployment>, Severity),
+    others: &Others<'d>,
+    is_apart: &dyn Fn(&Deployment, &Deployment) -> bool,
+) -> Option<Finding> {
     // One application with both charts is applied by kind, CRDs first; so is what one kustomization has.
     let is_one = |d: &Deployment| d.name == control_plane.name || is_kustomization(d.path.name());
     let one_object = |d: &Deployment| d.path == control_plane.path && is_one(d);
@@ -154,7 +179,7 @@ fn finding<'d>(control_plane: &'d Deployment, others: &Others<'d>, between: &Bet
     }
     let wave = control_plane.sync_wave?;
     // A wave counts among what one application applies.
-    let beside = candidates.iter().filter(|d| !(between.is_apart)(control_plane, d));
+    let beside = candidates.iter().filter(|d| !is_apart(control_plane, d));
     let first = beside.filter_map(|d| d.sync_wave).min()?;
     let reason = format!(
         "this control plane is in sync wave {wave} and its CRDs in wave {first}: they may come after it"
