@@ -34,14 +34,17 @@ pub(super) fn settle(pins: &mut [Pin]) {
     }
 }
 
-/// The versions of charts that stay, by their places and charts, each with its release; of another channel that is not known.
-struct Staying<'p>(HashMap<(&'p RepoPath, usize), HashMap<Option<&'p str>, Option<EdgeVersion>>>);
+/// Charts of one line, each with its release; of another channel that is not known.
+type Charts<'p> = HashMap<Option<&'p str>, Option<EdgeVersion>>;
+
+/// The versions of charts that stay, by their lines.
+struct Staying<'p>(HashMap<(&'p RepoPath, usize), Charts<'p>>);
 
 // === impl Staying ===
 
 impl<'p> Staying<'p> {
     fn of(pins: &'p [Pin]) -> Self {
-        let mut all: HashMap<_, HashMap<_, _>> = HashMap::new();
+        let mut all: HashMap<_, Charts<'p>> = HashMap::new();
         let is_version = |pin: &&Pin| pin.form != Form::Edge && pin.ended.is_none() && pin.stays.is_some();
         for pin in pins.iter().filter(is_version) {
             let of_line = all.entry((&pin.path, pin.site.line)).or_default();

@@ -89,7 +89,7 @@ fn held_in(context: &Context<'_>, readings: &[Reading]) -> Vec<Reading> {
         let is_yaml = matches!(other::class(path), other::Class::Manifest);
         opened.get_or_init(|| is_yaml.then(|| context.corpus.read(path.as_str())).flatten()).as_deref()
     };
-    readings.iter().filter(|reading| is_held(context, reading, &file)).cloned().collect()
+    readings.iter().filter(|reading| is_held(context, reading, file)).cloned().collect()
 }
 
 /// Tells whether a comment holds what is named at a place of a file.
