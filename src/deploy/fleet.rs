@@ -97,8 +97,7 @@ fn installed(document: &Value) -> Installed {
     }
 }
 
-/// Returns the chart of a bundle for each target that says anything of its own of it: of those that get nothing, or of the
-/// others. A cluster takes the first target that chooses it (fleet docs, "Mapping to Downstream Clusters").
+/// Returns the chart of a bundle for each target that says anything of its own of it: of those that are idle, or of the others.
 fn targets<'d>(
     (files, maps): (&dyn Files, &Cluster<'_>),
     path: &RepoPath,
@@ -106,19 +105,26 @@ fn targets<'d>(
     idle: bool,
 ) -> Vec<(ChartRelease, &'d Value)> {
     let Some(helm) = document.get("helm").filter(|_| is_fleet(document)) else { return Vec::new() };
-    let (mut taken, mut all_are_taken) = (BTreeSet::new(), false);
     let mut found = Vec::new();
-    for (part, target) in customizations(document) {
-        let chosen = chosen(target);
-        let takes_all = chosen.len() == 1 && target.get("clusterSelector") == Some(&Value::empty());
-        let is_behind = all_are_taken || !chosen.is_empty() && !taken.insert(chosen);
-        all_are_taken |= takes_all;
-        let is_idle = is_behind || is_off(target);
-        let Some(own) = target.get("helm").filter(|_| idle == is_idle) else { continue };
+    for (part, target, _) in taken(document).filter(|(.., is_idle)| *is_idle == idle) {
+        let Some(own) = target.get("helm") else { continue };
         let namespace = target.scalar(&["namespace"]).or_else(|| namespace(document));
         found.extend(release((files, maps), path, &[helm, own], namespace, part).map(|own| (own, target)));
     }
     found
+}
+
+/// Lists the targets that may say more, each with whether it is idle: its clusters get nothing, or one before it takes them all.
+/// A cluster takes the first target that chooses it (fleet docs, "Mapping to Downstream Clusters").
+fn taken(document: &Value) -> impl Iterator<Item = (String, &Value, bool)> {
+    let (mut taken, mut all_are_taken) = (BTreeSet::new(), false);
+    customizations(document).map(move |(part, target)| {
+        let chosen = chosen(target);
+        let takes_all = chosen.len() == 1 && target.get("clusterSelector") == Some(&Value::empty());
+        let is_behind = all_are_taken || !chosen.is_empty() && !taken.insert(chosen);
+        all_are_taken |= takes_all;
+        (part, target, is_behind || is_off(target))
+    })
 }
 
 /// Lists the targets that may say more, each with its place: those of the bundle come first (fleet

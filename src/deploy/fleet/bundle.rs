@@ -11,7 +11,7 @@ use std::{
 use super::{
     chosen, customizations, customized,
     git_repo::{self, Clusters, GitRepo},
-    is_bundle, is_fleet, is_off,
+    is_bundle, is_fleet, taken,
 };
 use crate::{
     deploy::{
@@ -190,12 +190,9 @@ impl Told<'_> {
                 }
             }
         }
-        let mut taken = BTreeSet::new();
-        for (part, target) in customizations(self.document) {
-            let is_first = taken.insert(chosen(target));
-            // What says nothing of the chart has that of the bundle.
-            if is_first && is_apart(target) && target.get("helm").is_none() && !is_off(target) {
-                own.insert(chosen(target));
+        // What brings no chart of its own has that of the bundle, whatever it says of it.
+        for (part, target, _) in taken(self.document).filter(|(.., is_idle)| !is_idle) {
+            if is_apart(target) && own.insert(chosen(target)) {
                 let releases = rest.iter().filter(|(_, target)| target.is_none());
                 let releases = releases.map(|(release, _)| release.clone()).collect();
                 found.push(self.apart((files, repos), (part, target), releases));
@@ -393,15 +390,23 @@ mod tests {
         let (west, east) = (overlay("west"), overlay("east"));
         let shop = "targetCustomizations:\n- {clusterName: west, kustomize: {dir: west}}\n- {clusterName: west, kustomize: {dir: \
                     east}}\n- {clusterName: north, kustomize: {dir: gone}, doNotDeploy: true}\n";
-        let tree = [
-            ("repo.yaml", repo.replace("mesh, apps", "shop")),
-            ("shop/fleet.yaml", shop.to_owned()),
-            (&west.0, west.1.to_owned()),
-            (&east.0, east.1.to_owned()),
-            ("shop/west/ns.yaml", manifest.to_owned()),
-        ];
-        let tree: Vec<(&str, &str)> = tree.iter().map(|(path, text)| (*path, text.as_str())).collect();
-        assert_eq!(shown(&tree), ["shop/fleet.yaml west 0 0 0", "shop/fleet.yaml east 0 0 3"]);
+        let of = |shop: &str| {
+            let tree = [
+                ("repo.yaml", repo.replace("mesh, apps", "shop")),
+                ("shop/fleet.yaml", shop.to_owned()),
+                (&west.0, west.1.to_owned()),
+                (&east.0, east.1.to_owned()),
+                ("shop/west/ns.yaml", manifest.to_owned()),
+            ];
+            shown(&tree.each_ref().map(|(path, text)| (*path, text.as_str())))
+        };
+        let expected = ["shop/fleet.yaml west 0 0 0", "shop/fleet.yaml east 0 0 3"];
+        assert_eq!(of(shop), expected);
+        let named = shop.replacen("kustomize", "helm: {releaseName: shop}, kustomize", 1);
+        assert_eq!(of(&named), expected, "the name of a release brings no chart");
+        let behind = shop.replacen("- {", "- {clusterSelector: {}}\n- {", 1);
+        let expected = ["shop/fleet.yaml west 0 0 3", "shop/fleet.yaml east 0 0 3"];
+        assert_eq!(of(&behind), expected, "another target takes all clusters");
         // Whom a selector means is not known: a version for them may be for any.
         let chosen = mesh.replace("clusterName: west", "clusterSelector: {matchLabels: {env: prod}}");
         let tree = [("mesh/fleet.yaml", chosen.as_str()), ("repo.yaml", repo)];
