@@ -28,7 +28,7 @@ pub use guidance::{Advice, Verdict};
 pub use hops::{Hop, HopReason};
 pub use knowledge::{Knowledge, KnowledgeError, built_in, required_hop};
 pub use milestones::Milestone;
-pub use names::{EDGE_CHARTS, IMAGES, Image, REGISTRIES, VersionLine, image, image_names};
+pub use names::{EDGE_CHARTS, IMAGES, Image, MERGED_IMAGE, REGISTRIES, VersionLine, image, image_names};
 pub use notices::{Notice, NoticeKind, Touches};
 pub use requirements::{GatewayApi, Kubernetes};
 pub use undeclared::{is_free_form, reads_undeclared, replaced_value};

@@ -12,12 +12,14 @@ pub const IMAGES: &str = "cr.l5d.io/linkerd/";
 /// the one before 2.10.
 pub const REGISTRIES: [&str; 3] = [IMAGES, "ghcr.io/linkerd/", "gcr.io/linkerd-io/"];
 
+/// The image that became a part of the controller's, and the first release without it (L2 #14348).
+pub const MERGED_IMAGE: (&str, &str) = ("policy-controller", "edge-25.8.3");
+
 /// Linkerd's images by their last path segment.
 const IMAGE_LINES: [Image; 13] = [
     Image { name: "proxy", line: VersionLine::Edge },
     Image { name: "controller", line: VersionLine::Edge },
-    // Merged into the controller image in edge-25.8.3 (L2 #14348).
-    Image { name: "policy-controller", line: VersionLine::Edge },
+    Image { name: MERGED_IMAGE.0, line: VersionLine::Edge },
     Image { name: "metrics-api", line: VersionLine::Edge },
     Image { name: "tap", line: VersionLine::Edge },
     Image { name: "web", line: VersionLine::Edge },

@@ -3,7 +3,7 @@
 //! A table and a look-up only. No chart has a values schema: a key that the chart no longer knows is accepted
 //! in silence, so the table says since when a key is dead.
 
-use super::{CNI, CONTROL_PLANE, MULTICLUSTER, VIZ};
+use super::{CNI, CONTROL_PLANE, MERGED_IMAGE, MULTICLUSTER, VIZ};
 
 /// The values that hold a version, by chart and path.
 pub const VALUES: &[Value] = &[
@@ -13,8 +13,7 @@ pub const VALUES: &[Value] = &[
     // Also sets the proxies of the control plane itself.
     edge(CONTROL_PLANE, "proxy.image.version"),
     Value { on_demand: true, ..edge(CONTROL_PLANE, "debugContainer.image.version") },
-    // The policy controller moved into the controller image (L2 #14348).
-    dead(CONTROL_PLANE, "policyController.image.version", ValueLine::Edge, "edge-25.8.3"),
+    dead(CONTROL_PLANE, "policyController.image.version", ValueLine::Edge, MERGED_IMAGE.1),
     // proxy-init became a part of the proxy image (L2 #14577).
     dead(CONTROL_PLANE, "proxyInit.image.version", ValueLine::Own("proxy-init"), "edge-25.11.3"),
     edge(VIZ, "linkerdVersion"),

@@ -42,8 +42,6 @@ pub(super) struct LinkerdImage {
 
 /// The image of proxies.
 const PROXY: &str = "proxy";
-/// The image that became a part of another one, and the first release without it (L2 #14348).
-const MERGED: (&str, &str) = ("policy-controller", "edge-25.8.3");
 /// The images of extensions that ended: no release has them any more.
 const ENDED: [&str; 2] = ["grafana", "jaeger-webhook"];
 
@@ -93,7 +91,8 @@ pub(super) fn linkerd_image(name: &str) -> Option<LinkerdImage> {
         VersionLine::Edge if ENDED.contains(&image.name) => Some(Reason::RetiredChart),
         VersionLine::Edge => None,
     };
-    let ended = MERGED.1.parse().ok().filter(|_| image.name == MERGED.0);
+    let (merged, since) = linkerd::MERGED_IMAGE;
+    let ended = since.parse().ok().filter(|_| image.name == merged);
     Some(LinkerdImage { stays, ended, is_proxy: image.name == PROXY })
 }
 
