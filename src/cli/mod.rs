@@ -204,7 +204,7 @@ impl Context {
             format: self.format.unwrap_or_default(),
             color: self.terminal.color_out(),
             diff,
-            terminal: self.terminal.is_read(),
+            terminal: self.terminal.is_terminal_out(),
             quiet: self.terminal.is_quiet(),
         }
     }

@@ -128,8 +128,8 @@ impl Terminal {
         self.filter.pass(text)
     }
 
-    /// Tells whether a person reads standard output where it is written.
-    pub fn is_read(&self) -> bool {
+    /// Tells whether standard output is a terminal.
+    pub fn is_terminal_out(&self) -> bool {
         self.terminal_out
     }
 
