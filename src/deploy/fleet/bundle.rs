@@ -180,10 +180,12 @@ impl Told<'_> {
     /// Returns it for the clusters that get a version or a kustomization of their own, and for the others.
     fn bundles(&self, files: &dyn Files, repos: &[GitRepo]) -> Vec<Bundle> {
         let (mut found, mut rest, mut own) = (Vec::new(), Vec::new(), BTreeSet::new());
+        let mut is_versioned = false;
         for (release, target) in customized((files, &Cluster::default()), self.path, self.document) {
             match target.filter(|target| is_apart(target)) {
                 None => rest.push((release, target)),
                 Some(target) => {
+                    is_versioned |= has_version(target);
                     own.insert(chosen(target));
                     let part = release.part.clone();
                     found.push(self.apart((files, repos), (part, target), vec![release]));
@@ -211,10 +213,16 @@ impl Told<'_> {
         let is_told = self.clusters.iter().all(|clusters| clusters.name.is_some());
         // A version for clusters that the GitRepo chooses in another way may be for any of its own.
         if self.clusters.is_empty() || !is_told || !own.iter().all(is_known) {
-            let (releases, namespaces) = rest_of(&|_| true);
-            let target = (!own.is_empty()).then(|| OTHERS.to_owned());
-            let bundle = self.bundle((releases, namespaces, manifests), target, &Labels::new());
-            found.push(Bundle { is_for_all: !is_told, ..bundle });
+            let (mut releases, namespaces) = rest_of(&|_| true);
+            if is_versioned {
+                let others = (std::mem::take(&mut releases), Vec::new(), Manifests::default());
+                let bundle = self.bundle(others, Some(OTHERS.to_owned()), &Labels::new());
+                found.push(Bundle { is_for_all: !is_told, ..bundle });
+            }
+            // Others of this bundle may be told apart by the next one.
+            let is_for_all = !is_told || !own.is_empty();
+            let bundle = self.bundle((releases, namespaces, manifests), None, &Labels::new());
+            found.push(Bundle { is_for_all, ..bundle });
         } else {
             for clusters in self.clusters.iter().filter(|clusters| !own.contains(&clusters.chosen)) {
                 // What is said for others of them is none of theirs.
@@ -301,7 +309,11 @@ impl Told<'_> {
 
 /// Tells whether a target has a version or a kustomization of its own.
 fn is_apart(target: &Value) -> bool {
-    target.path(&["helm", "version"]).is_some() || kustomized(target).is_some()
+    has_version(target) || kustomized(target).is_some()
+}
+
+fn has_version(target: &Value) -> bool {
+    target.path(&["helm", "version"]).is_some()
 }
 
 /// Returns the folder in which a bundle, or a target, says that its kustomization is.
