@@ -107,6 +107,8 @@ pub struct Installations {
     pub bare: Vec<bool>,
     /// For each place those that it serves, by position in `names`, ordered; none where the tree does not tell.
     pub of: Vec<Vec<usize>>,
+    /// For each place those of them in which a change of it reaches nobody, since a deployer is told to leave things as they are.
+    pub waiting: Vec<Vec<usize>>,
     /// The files with roots that read a place, those too that another root takes in.
     pub roots: Vec<Root>,
     /// What was not followed.
@@ -153,6 +155,11 @@ pub fn installations(
     for (rank, group) in order.iter().enumerate() {
         groups[*group].marks.iter().for_each(|mark| of[*mark].extend([rank]));
     }
+    let waits: Vec<_> = order.iter().map(|group| groups[*group].waits()).collect();
+    let waits_in = |(mark, all): (usize, &BTreeSet<usize>)| {
+        all.iter().copied().filter(|rank| waits[*rank].has(mark)).collect::<Vec<_>>()
+    };
+    let waiting = of.iter().enumerate().map(waits_in).collect();
     let names: Vec<String> = order.iter().map(|group| named[*group].clone()).collect();
     for (mark, of) in marks.iter().zip(&mut of).filter(|(_, of)| of.is_empty()) {
         of.extend(called::installation(mark.path.folder(), &names));
@@ -163,6 +170,7 @@ pub fn installations(
         bare: order.iter().map(|group| groups[*group].is_bare(marks)).collect(),
         suspended: order.iter().map(|group| groups[*group].is_suspended(marks)).collect(),
         of: of.into_iter().map(|all| all.into_iter().collect()).collect(),
+        waiting,
         roots,
         notes: Vec::new(),
     }

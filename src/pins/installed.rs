@@ -66,13 +66,13 @@ pub(super) fn name(
     };
     (facts.bare, facts.suspended) = (those(&found.bare), those(&found.suspended));
     // What another cluster reads too goes on, and they take it later.
-    let is_left = |pin: &Pin| {
-        let mut all = pin.installations.iter();
-        !pin.installations.is_empty() && all.all(|name| facts.suspended.contains(name))
-    };
-    let planes = pins.iter_mut().zip(&marks).filter(|(_, mark)| mark.role == Role::ControlPlane);
-    for (pin, _) in planes.filter(|(pin, _)| is_left(pin)) {
-        pin.stays.get_or_insert(Reason::Suspended);
+    for ((pin, mark), waiting) in pins.iter_mut().zip(&marks).zip(&found.waiting) {
+        let waits = |name: &Arc<str>| waiting.iter().any(|n| names.get(*n) == Some(name));
+        let rests = |name: &Arc<str>| facts.suspended.contains(name) || waits(name);
+        let is_left = mark.role == Role::ControlPlane && pin.installations.iter().all(rests);
+        if is_left && !pin.installations.is_empty() {
+            pin.stays.get_or_insert(Reason::Suspended);
+        }
     }
     facts.labels = names.iter().cloned().zip(found.labels).collect();
     (facts.installations, facts.roots, facts.rootless) = (names, found.roots, !found.notes.is_empty());

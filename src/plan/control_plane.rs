@@ -107,7 +107,7 @@ impl ControlPlanes {
                 [] if target.whole_has(pin) => &unnamed[..],
                 names => names,
             };
-            for name in names {
+            for name in names.iter().filter(|name| !is_beside_live(pin, name, suspended)) {
                 let plane = planes.of.entry(name.clone()).or_default();
                 plane.take(pin, version);
                 plane.is_suspended |= suspended.contains(name);
@@ -144,6 +144,12 @@ impl ControlPlanes {
             waits.then(|| Waits { running, installation: name(installation), is_suspended })
         });
         behind.min()
+    }
+
+    /// Tells whether proxies have to suit what a pin names, which may be suspended beside a control plane that is not.
+    pub(super) fn count(&self, pin: &Pin) -> bool {
+        let is_suspended = |name: &Arc<str>| self.of.get(name).is_some_and(|plane| plane.is_suspended);
+        pin.stays != Some(Reason::Suspended) || pin.installations.iter().all(is_suspended)
     }
 
     /// Returns one that is behind for certain, with all that it names: its release, and its name.
@@ -250,6 +256,11 @@ pub fn untold_control_plane(inventory: &Inventory, target: &Target) -> Option<St
 }
 
 fn named(inventory: &Inventory, counts: impl Fn(&Pin) -> bool) -> Option<ControlPlane> {
+    let suspended = &inventory.facts.suspended;
+    let counts = |pin: &Pin| {
+        let mut all = pin.installations.iter();
+        counts(pin) && !all.any(|name| is_beside_live(pin, name, suspended))
+    };
     let pins = inventory.pins().filter(|pin| counts(pin) && says_what_runs(pin));
     sum(&pins.filter_map(edge_of).collect::<Vec<_>>())
 }
@@ -260,6 +271,11 @@ fn sum(versions: &[EdgeVersion]) -> Option<ControlPlane> {
         true => ControlPlane::Known(lowest),
         false => ControlPlane::Mixed { lowest, highest },
     })
+}
+
+/// Tells whether a pin is suspended in an installation that has another control plane, which is not: proxies suit that one.
+pub(super) fn is_beside_live(pin: &Pin, installation: &Arc<str>, suspended: &BTreeSet<Arc<str>>) -> bool {
+    pin.stays == Some(Reason::Suspended) && !suspended.contains(installation)
 }
 
 /// Tells whether a pin has a control plane somewhere that no release of ours changes: of another channel, at a digest, or in
@@ -398,6 +414,22 @@ mod tests {
         let waits: Vec<_> = inventory.pins().map(|pin| planes.behind(pin, edge("edge-26.8.3"))).collect();
         let of_b = Waits { running: None, installation: Some("b".to_owned()), is_suspended: true };
         assert_eq!(waits, [None, None, Some(of_b)]);
+    }
+
+    #[test]
+    fn proxies_suit_a_control_plane_beside_which_another_one_is_suspended() {
+        let build = Build::default().chart("a.yaml", CHART, "2026.8.3").serves(&["a"]);
+        let build = build.chart("old.yaml", CHART, "2026.7.1").serves(&["a"]).stays(Reason::Suspended);
+        let mut inventory = build.proxy("ns.yaml", "edge-26.8.1").serves(&["a"]).inventory();
+        let all = Target::default_all();
+        let waits = |inventory: &Inventory| {
+            let planes = ControlPlanes::now(inventory, &all);
+            inventory.pins().any(|pin| planes.behind(pin, edge("edge-26.8.3")).is_some())
+        };
+        let plane = control_plane(&inventory, &all, None);
+        assert_eq!((plane, waits(&inventory)), (ControlPlane::Known(edge("edge-26.8.3")), false));
+        inventory.facts.suspended.insert("a".into());
+        assert!(waits(&inventory), "none of its control planes is live");
     }
 
     #[test]

@@ -203,7 +203,7 @@ impl Judge<'_> {
 
     /// Judges the proxies of a target: they go as far as its control plane, and as any other that they are run beside.
     fn proxies(&self, moves: &mut [Judged], planes: &ControlPlanes) {
-        let own = || moves.iter().filter(|m| says_what_runs(&m.pin));
+        let own = || moves.iter().filter(|m| says_what_runs(&m.pin) && planes.count(&m.pin));
         let proxies = || moves.iter().map(|m| &*m.pin).filter(|pin| pin.stage == Stage::DataPlane);
         let plane = own().filter_map(|m| self.runs(m).1).min();
         let plane = plane.or_else(|| planes.ceiling(proxies(), self.options.control_plane));

@@ -13,7 +13,9 @@ use std::{
 };
 
 use super::{
-    Share, Target, edge_of,
+    Share, Target,
+    control_plane::is_beside_live,
+    edge_of,
     standing::{deployed_at, obstructs},
     steps_from,
     target::DEFAULT,
@@ -335,7 +337,9 @@ fn joined(group: &BTreeSet<Arc<str>>) -> String {
 fn standing(inventory: &Inventory, to: Option<EdgeVersion>, knowledge: &Knowledge) -> Standing {
     let mut platform: BTreeMap<&Arc<str>, Vec<&Pin>> = BTreeMap::new();
     for pin in inventory.pins().filter(|pin| pin.stage == Stage::Platform) {
-        pin.installations.iter().for_each(|name| platform.entry(name).or_default().push(pin));
+        let counts = |name: &&Arc<str>| !is_beside_live(pin, name, &inventory.facts.suspended);
+        let counted = pin.installations.iter().filter(counts);
+        counted.for_each(|name| platform.entry(name).or_default().push(pin));
     }
     // Of what has no control plane here nobody knows how far it can go.
     let bare = &inventory.facts.bare;

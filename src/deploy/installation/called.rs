@@ -53,6 +53,7 @@ pub(super) fn join(lots: &mut Vec<Lot>, marks: &[Mark]) {
             for lot in all {
                 plane.marks.extend(lot.marks);
                 plane.roots.extend(lot.roots);
+                plane.waits.extend(lot.waits);
             }
             joined.extend(found);
         }

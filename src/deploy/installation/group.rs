@@ -12,6 +12,7 @@ use std::{
 use super::{
     Mark, Role,
     reach::Lot,
+    reached::Waiting,
     top::{Away, Rooted, Seated},
 };
 use crate::{deploy::object::Labels, repo::common_folder};
@@ -150,10 +151,20 @@ impl Group {
         !self.lots.iter().any(|lot| has_plane(lot, marks))
     }
 
-    /// Tells whether a change of its control plane's release reaches it no more.
+    /// Tells whether a change of its control plane's release reaches it no more: beside one that is suspended none is live.
     pub fn is_suspended(&self, marks: &[Mark]) -> bool {
         let is_plane = |mark: &usize| marks.get(*mark).is_some_and(|m| m.role == Role::ControlPlane);
-        self.lots.iter().flat_map(|lot| &lot.idle).any(is_plane)
+        let waits = self.waits();
+        let mut all = waits.left.iter().chain(&waits.suspended);
+        let mut live = waits.live.difference(&waits.left);
+        all.any(|mark| is_plane(mark) && waits.has(*mark)) && !live.any(is_plane)
+    }
+
+    /// Returns what of all that it reads waits for a deployer.
+    pub fn waits(&self) -> Waiting {
+        let mut all = Waiting::default();
+        self.lots.iter().for_each(|lot| all.extend(lot.waits.clone()));
+        all
     }
 
     /// Returns the labels of what leads to its control plane.
@@ -184,7 +195,10 @@ impl Folder {
             std::mem::take(&mut self.others).into_iter().partition(is_apart);
         for lot in left {
             match apart.iter_mut().find(|around| is_inside(&lot, around)) {
-                Some(around) => around.marks.extend(lot.marks),
+                Some(around) => {
+                    around.marks.extend(lot.marks);
+                    around.waits.extend(lot.waits);
+                }
                 None => self.others.push(lot),
             }
         }
@@ -241,6 +255,7 @@ fn merged(mut plane: Lot, others: Vec<Lot>) -> Lot {
     for lot in others {
         plane.marks.extend(lot.marks);
         plane.roots.extend(lot.roots);
+        plane.waits.extend(lot.waits);
     }
     plane
 }

@@ -6,7 +6,7 @@ use super::{
     BUILDS, Mark,
     looked_up::{fills, is_looked_up, is_release, is_remote, leaves_out, loose, own_sources},
     places::Places,
-    reached::Reach,
+    reached::{Reach, Waiting},
     top::{self, Away, Id, Made, Rooted, Seated, Top, names_cluster},
 };
 use crate::{
@@ -45,8 +45,8 @@ pub(super) struct Lot {
     pub folder: Option<String>,
     /// The places that it reads.
     pub marks: BTreeSet<usize>,
-    /// Those among them that reach it no more, since a deployer is told to leave it as it is.
-    pub idle: BTreeSet<usize>,
+    /// What of them waits, since a deployer is told to leave it as it is.
+    pub waits: Waiting,
     /// Whether a chart of a control plane is among what it deploys.
     pub plane: bool,
     /// The labels of what leads to a control plane.
@@ -135,10 +135,10 @@ pub(super) fn lots(
             let folder = top.folder();
             let files = BTreeSet::from([top.file().clone()]);
             let (plane, labels) = (reach.plane, reach.labels.clone());
-            let (idle, is_named, seated) = (reach.idle.clone(), reach.is_named, top.seated());
+            let (waits, is_named, seated) = (reach.waits.clone(), reach.is_named, top.seated());
             let roots = top.rooted().filter(|_| away.is_none()).into_iter().collect();
             let lot =
-                Lot { away, files, folder, idle, plane, labels, seated, is_named, roots, ..Lot::default() };
+                Lot { away, files, folder, waits, plane, labels, seated, is_named, roots, ..Lot::default() };
             found.push((lot, reach));
         }
     }
@@ -162,7 +162,7 @@ pub(super) fn lots(
                 let unit = units.entry(file).or_default();
                 unit.files.extend(lot.files);
                 unit.marks.extend(lot.marks);
-                unit.idle.extend(lot.idle);
+                unit.waits.extend(lot.waits);
             }
             None => lots.push(lot),
         }
@@ -217,8 +217,8 @@ fn unapplied(
         for (away, reach) in walk.reaches {
             let (files, folder) = (BTreeSet::from([object.file.clone()]), None);
             let (plane, labels) = (reach.plane, reach.labels.clone());
-            let (idle, seated) = (reach.idle.clone(), Seated::ThatOfItself);
-            let lot = Lot { away, files, folder, idle, plane, labels, seated, ..Lot::default() };
+            let (waits, seated) = (reach.waits.clone(), Seated::ThatOfItself);
+            let lot = Lot { away, files, folder, waits, plane, labels, seated, ..Lot::default() };
             found.push((lot, reach));
         }
     }
@@ -319,6 +319,7 @@ impl Walk<'_> {
         reach.near.extend(written.into_iter().filter_map(|path| places.file(path.as_str())));
         reach.near.extend(watch.into_read().iter().filter_map(|path| places.file(path)));
         made.charts.iter().for_each(|chart| reach.chart((self.files, charts), places, chart));
+        reach.made_charts(way.idle, way.ignored);
         for Guard { guard, value } in &made.guards {
             let mut both = BTreeSet::new();
             [guard, value].into_iter().for_each(|scalar| places.read(scalar, &mut both));
@@ -343,7 +344,8 @@ impl Walk<'_> {
         }
         for (n, object) in made.objects.into_iter().chain(charted).enumerate() {
             let ignored = way.ignored || made.ignored.contains(&object.file);
-            if suspended::is_left(&object) && !is_root(&object) {
+            let is_idle = way.idle && !ignored && !is_remote(&object);
+            if (is_idle || suspended::is_left(&object)) && !is_root(&object) {
                 reach.leave(&object, places);
             }
             let way = || Way { ignored, ..way.clone() };
@@ -399,6 +401,7 @@ impl Walk<'_> {
             source.value.scalars().into_iter().for_each(|scalar| places.read(scalar, &mut reach.maybe));
         }
         reach.exact.retain(|mark| !reach.maybe.contains(mark));
+        reach.made_charts(way.idle, way.ignored);
         let again = charted().filter(|object| is_looked_up(object));
         self.kept.extend(again.map(|object| (object.clone(), way.clone())));
         self.join(reach, way);
@@ -408,8 +411,7 @@ impl Walk<'_> {
     fn join(&mut self, found: Reach, way: Way) {
         let leads = !way.ignored && (found.plane || found.has_plane(self.places));
         let reach = self.reaches.entry(way.seat).or_default();
-        reach.idle.extend(found.idle);
-        reach.idle.extend(found.exact.iter().filter(|_| way.idle));
+        reach.waits.extend(found.waits);
         if way.ignored { &mut reach.maybe } else { &mut reach.exact }.extend(found.exact);
         reach.near.extend(found.near);
         reach.maybe.extend(found.maybe);

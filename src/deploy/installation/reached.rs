@@ -11,6 +11,17 @@ use crate::deploy::{
     umbrella,
 };
 
+/// What of the places that something reads waits for a deployer that is told to leave things as they are.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Waiting {
+    /// Places in what is not applied.
+    pub left: BTreeSet<usize>,
+    /// Places that are read for the charts of what is suspended.
+    pub suspended: BTreeSet<usize>,
+    /// Places that are read for the charts of a control plane that is not.
+    pub live: BTreeSet<usize>,
+}
+
 /// What a root reads of one cluster's.
 #[derive(Default)]
 pub(super) struct Reach {
@@ -27,14 +38,30 @@ pub(super) struct Reach {
     pub told: BTreeSet<usize>,
     /// Of what is switched off, the control planes.
     pub off: BTreeSet<usize>,
-    /// Places of which a change reaches it no more.
-    pub idle: BTreeSet<usize>,
+    /// Places of which a change reaches it no more, or only by some who read them.
+    pub waits: Waiting,
     /// Whether it deploys a control plane.
     pub plane: bool,
     /// The labels of what leads to it.
     pub labels: Labels,
     /// Whether somebody names its cluster.
     pub is_named: bool,
+}
+
+// === impl Waiting ===
+
+impl Waiting {
+    /// Tells whether a change of a place reaches nobody.
+    pub fn has(&self, mark: usize) -> bool {
+        self.left.contains(&mark) || self.suspended.contains(&mark) && !self.live.contains(&mark)
+    }
+
+    /// Takes in what waits by another way.
+    pub fn extend(&mut self, other: Self) {
+        self.left.extend(other.left);
+        self.suspended.extend(other.suspended);
+        self.live.extend(other.live);
+    }
 }
 
 // === impl Reach ===
@@ -49,7 +76,16 @@ impl Reach {
 
     /// Takes the places of an object that is left as its cluster has it.
     pub fn leave(&mut self, object: &Object, places: &Places<'_>) {
-        object.value.scalars().into_iter().for_each(|scalar| places.read(scalar, &mut self.idle));
+        object.value.scalars().into_iter().for_each(|scalar| places.read(scalar, &mut self.waits.left));
+    }
+
+    /// Says of what was read so far that charts were made of it, by whom a change is taken, or is not.
+    pub fn made_charts(&mut self, idle: bool, ignored: bool) {
+        if idle {
+            self.waits.suspended.extend(&self.exact);
+        } else if self.plane && !ignored {
+            self.waits.live.extend(&self.exact);
+        }
     }
 
     /// Where something runs that has to suit a control plane, one that is switched off is still to come.
