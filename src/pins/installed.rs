@@ -69,7 +69,12 @@ pub(super) fn name(
     for ((pin, mark), waiting) in pins.iter_mut().zip(&marks).zip(&found.waiting) {
         let waits = |name: &Arc<str>| waiting.iter().any(|n| names.get(*n) == Some(name));
         let rests = |name: &Arc<str>| facts.suspended.contains(name) || waits(name);
-        let is_left = mark.role == Role::ControlPlane && pin.installations.iter().all(rests);
+        let mut all = pin.installations.iter();
+        let is_left = match mark.role {
+            Role::ControlPlane => all.all(rests),
+            Role::Platform => is_version(pin) && pin.is_of(linkerd::CRDS) && all.all(waits),
+            Role::Proxy | Role::Other => false,
+        };
         if is_left && !pin.installations.is_empty() {
             pin.stays.get_or_insert(Reason::Suspended);
         }
@@ -114,10 +119,9 @@ fn folders(path: &RepoPath) -> impl Iterator<Item = &str> {
     path.as_str().match_indices('/').filter_map(|(at, _)| path.as_str().get(..at))
 }
 
-/// `homes` are the folders that renderings of a control plane lie in, by their files.
-fn mark(pin: &Pin, homes: &BTreeMap<&RepoPath, &str>) -> Mark {
-    // A tag is that of an image, whatever it is written in.
-    let of_release = pin.readers().any(|reader| reader.form != Form::Edge)
+/// Tells whether a pin says which release of a chart is deployed: a tag is that of an image, whatever it is written in.
+fn is_version(pin: &Pin) -> bool {
+    pin.readers().any(|reader| reader.form != Form::Edge)
         && !matches!(
             pin.kind,
             PinKind::ChartLock
@@ -126,7 +130,11 @@ fn mark(pin: &Pin, homes: &BTreeMap<&RepoPath, &str>) -> Mark {
                 | PinKind::KustomizeImage
                 | PinKind::ProxyAnnotation
                 | PinKind::Other
-        );
+        )
+}
+
+/// `homes` are the folders that renderings of a control plane lie in, by their files.
+fn mark(pin: &Pin, homes: &BTreeMap<&RepoPath, &str>) -> Mark {
     let is_rendered = pin.kind == PinKind::RenderedManifest;
     let role = match () {
         () if pin.stage == Stage::DataPlane && pin.stays.is_none() => Role::Proxy,
@@ -136,7 +144,7 @@ fn mark(pin: &Pin, homes: &BTreeMap<&RepoPath, &str>) -> Mark {
         () if pin.stays == Some(Reason::OwnVersion) => Role::Platform,
         // A control plane is what runs, and not whatever has a mark of one.
         () if is_rendered && pin.is_off => Role::Platform,
-        () if of_release && pin.charts().any(linkerd::is_control_plane) => Role::ControlPlane,
+        () if is_version(pin) && pin.charts().any(linkerd::is_control_plane) => Role::ControlPlane,
         () => Role::Platform,
     };
     // What Helm printed lies over many files, of one folder or of one for each kind, and a module of Terraform is one.

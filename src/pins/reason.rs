@@ -55,7 +55,7 @@ pub enum Reason {
     NotFollowed,
     /// A value of a chart whose version stays, or is not in the tree: its images would run ahead of it.
     ChartStays,
-    /// It says which release a control plane runs that its deployer is told to leave as it is.
+    /// It is the version of a control plane, or of its CRDs, that a deployer is told to leave as it is.
     Suspended,
     /// The control plane does not go to the release, so proxies do not either.
     ControlPlaneBehind,

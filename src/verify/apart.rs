@@ -1,7 +1,7 @@
 //! Step 8, verify: what a change leaves apart in one installation, since it lies in another target or in none.
 //!
 //! In: the plan's moves and all pins of the installations that they serve. Out: a `block` where a control plane would go ahead
-//! of its CRDs, or images ahead of their chart; a `warn` where CRDs are held, or a value keeps images old. What the plan
+//! of its CRDs, or images ahead of their chart; a `warn` where CRDs are held or suspended, or a value keeps images old. What the plan
 //! itself leaves behind is the business of the checks that look at its stays.
 
 use std::{
@@ -27,7 +27,7 @@ const NAMED: usize = 5;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Apart {
     /// A control plane, ahead of its CRDs.
-    Plane { at: EdgeVersion, is_held: bool },
+    Plane { at: EdgeVersion, by: Option<Reason> },
     /// Images, ahead of their chart.
     Images { at: EdgeVersion },
     /// A chart, ahead of its images.
@@ -95,13 +95,16 @@ impl Apart {
         let of = listed(names.iter().map(|name| format!("`{name}`")), NAMED);
         let value = &pin.value;
         let found = match self {
-            Self::Plane { at, is_held } => {
+            Self::Plane { at, by } => {
                 let ahead = format!("the control plane of {of} would go to {to} ahead of its CRDs, which stay at {at}");
-                if is_held {
-                    Finding::warn(ID, format!("{ahead} by a comment"))
-                        .hint("apply the CRDs of the release by hand, or hold the control plane too")
-                } else {
-                    Finding::block(ID, format!("{ahead} in another target, or in none")).hint(TOGETHER)
+                match by {
+                    Some(Reason::Suspended) => Finding::warn(ID, format!("{ahead} since they are suspended"))
+                        .hint("resume them first, or hold the control plane too"),
+                    Some(_) => Finding::warn(ID, format!("{ahead} by a comment"))
+                        .hint("apply the CRDs of the release by hand, or hold the control plane too"),
+                    None => {
+                        Finding::block(ID, format!("{ahead} in another target, or in none")).hint(TOGETHER)
+                    }
                 }
             }
             Self::Images { at } => Finding::block(
@@ -151,10 +154,10 @@ impl<'a> Installation<'a> {
         self.pins.iter().find(|pin| self.moves(pin) && fixes(pin, is_control_plane))?;
         let crds: Vec<&'a Pin> = self.fixing(CRDS).collect();
         let (at, first) = (self.left(&crds)?, *crds.first()?);
-        let is_held = first.stays == Some(Reason::Held);
+        let by = first.stays.filter(|reason| reason.is_wanted());
         // What the plan leaves behind itself is told by its reason.
         let is_own = first.stays.is_some() && input.target.has(first);
-        (is_held || !is_own).then(|| (first, CRDS.to_owned(), Apart::Plane { at, is_held }))
+        (by.is_some() || !is_own).then(|| (first, CRDS.to_owned(), Apart::Plane { at, by }))
     }
 
     /// Says of versions at which release they stay, and whether any of them moves.
@@ -233,17 +236,18 @@ mod tests {
             plane(b, "own/cp.yaml", &["a"]).chart("b.yaml", "linkerd-crds", "2026.8.2").serves(&["b"])
         });
         assert_eq!(other, [""; 0], "those of another installation");
-        let held = told(|b| {
-            let crds = plane(b, "own/cp.yaml", &["a"])
-                .chart("own/crds.yaml", "linkerd-crds", "2026.8.2")
-                .serves(&["a"]);
-            crds.stays(Reason::Held)
-        });
-        assert_eq!(held.len(), 2);
-        assert!(
-            held[0].starts_with("Warn: ") && held[0].ends_with("stay at edge-26.8.2 by a comment"),
-            "{held:?}"
-        );
+        let wanted = [(Reason::Held, "by a comment"), (Reason::Suspended, "since they are suspended")];
+        for (reason, why) in wanted {
+            let found = told(|b| {
+                let crds = plane(b, "own/cp.yaml", &["a"])
+                    .chart("own/crds.yaml", "linkerd-crds", "2026.8.2")
+                    .serves(&["a"]);
+                crds.stays(reason)
+            });
+            assert_eq!(found.len(), 2);
+            let says = format!("stay at edge-26.8.2 {why}");
+            assert!(found[0].starts_with("Warn: ") && found[0].ends_with(&says), "{found:?}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::{CheckId, Checked, Finding, Severity, Verification, apart::apart, count, listed};
 use crate::{
-    linkerd::{EdgeVersion, PROXY_VERSION, retired_chart},
+    linkerd::{CONTROL_PLANE, EdgeVersion, PROXY_VERSION, retired_chart},
     pins::{Form, Line, Pin, PinKind, Reason},
     plan::{Constraint, NewText, Ranges, edge_of},
 };
@@ -150,8 +150,14 @@ fn left_behind(input: &Verification<'_>, pin: &Pin, reason: Reason) -> Option<Fi
 }
 
 fn suspended(pin: &Pin) -> Finding {
-    let text = format!("`{}` stays: the control plane is suspended", pin.value);
-    Finding::info(ID, text).at_pin(pin).hint("resume it first; its proxies wait until then")
+    let found = |what: &str, hint: &'static str| {
+        let text = format!("`{}` stays: {what} suspended", pin.value);
+        Finding::info(ID, text).at_pin(pin).hint(hint)
+    };
+    match pin.is_of(CONTROL_PLANE) {
+        true => found("the control plane is", "resume it first; its proxies wait until then"),
+        false => found("the CRDs are", "resume them first"),
+    }
 }
 
 /// Says of the version of a chart that it stays where the others do not.

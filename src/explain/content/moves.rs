@@ -139,7 +139,7 @@ fn why(reason: Reason) -> &'static str {
         Reason::NotDeployed => "not deployed from there",
         Reason::NotFollowed => "in a text that something may read, in a way that is not followed",
         Reason::ChartStays => "a value of a chart whose version stays, or is not in this repository",
-        Reason::Suspended => "the control plane is suspended, and takes nothing of a merge",
+        Reason::Suspended => "what deploys it is suspended, and takes nothing of a merge",
         Reason::ControlPlaneBehind => "the control plane does not go there",
         Reason::NewerBeside => "another pin of the target is ahead",
     }
