@@ -186,6 +186,9 @@ fn the_pattern_of_tags_is_known_with_their_range() {
     let found = scan(&MemoryTree::new([("a.yaml", text.as_bytes())]), &ScanOptions::default()).unwrap();
     let pins: Vec<_> = found.pins().map(|pin| (pin.value.as_str(), pin.filter.as_deref())).collect();
     assert_eq!(pins, [("2026.8.x", Some("^2026[.]8[.]2$"))]);
+    let text = text.replace("semver: 2026.8.x", "tag: 2026.8.2");
+    let found = scan(&MemoryTree::new([("a.yaml", text.as_bytes())]), &ScanOptions::default()).unwrap();
+    assert!(found.pins().all(|pin| pin.value == "2026.8.2" && pin.filter.is_none()), "no tag is chosen");
 }
 
 #[test]

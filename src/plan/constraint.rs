@@ -55,6 +55,12 @@ impl Constraint {
         })
     }
 
+    /// Tells whether the pattern beside a pin takes no tag of this name; an exact version has one too.
+    pub fn filters_out(pin: &Pin, tag: &str) -> bool {
+        let takes = |filter: &str| Regex::new(filter).is_ok_and(|filter| filter.is_match(tag));
+        pin.filter.as_deref().is_some_and(|filter| !takes(filter))
+    }
+
     /// Tells whether a version satisfies it; a missing minor or patch counts as zero.
     pub fn allows(&self, version: &str) -> bool {
         let passes = self.filter.as_ref().is_none_or(|filter| filter.is_match(version));

@@ -247,6 +247,10 @@ impl Judge<'_> {
         if self.is_too_far(pin) {
             return Err(Reason::RequiredHop);
         }
+        // Nobody would have the tag.
+        if Constraint::filters_out(pin, &self.to.chart()) {
+            return Err(Reason::Uneditable);
+        }
         match pin.form {
             Form::Edge | Form::Absent => fixed(pin, self.to.to_string()),
             Form::Chart if Some(self.to) > LAST_OF_OLD_CHARTS.parse().ok() => fixed(pin, self.to.chart()),

@@ -178,6 +178,18 @@ fn proxies_of_nobody_wait_for_each_control_plane_that_they_may_have() {
 }
 
 #[test]
+fn an_exact_version_stays_where_the_pattern_beside_it_does_not_take_the_release() {
+    let of = |filter: &str| {
+        let b = Build::default().chart("a.yaml", CP, "2026.7.2");
+        only(b.with(|pin| pin.filter = Some(filter.into())))
+    };
+    for filter in ["2026[.]7[.]2", "["] {
+        assert_eq!(of(filter), (None, Some(Reason::Uneditable)), "{filter}");
+    }
+    assert_eq!(of("^2026[.]").1, None);
+}
+
+#[test]
 fn values_stay_with_a_chart_whose_range_does_not_take_the_release() {
     let build = |range: &str, other: &str| {
         let b = Build::default().chart("a.yaml", CP, range).stays(Reason::Range).serves(&["a"]);

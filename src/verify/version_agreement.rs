@@ -177,6 +177,7 @@ fn not_followed(pin: &Pin, to: EdgeVersion) -> Option<Finding> {
 
 fn cannot_be_edited(pin: &Pin, reason: Reason, at: Option<EdgeVersion>, to: EdgeVersion) -> Finding {
     let shared;
+    let is_filtered = reason == Reason::Uneditable && Constraint::filters_out(pin, &to.chart());
     let why = match reason {
         Reason::DuplicateKey => "its key is written twice",
         Reason::Encrypted => "its file is encrypted",
@@ -186,6 +187,7 @@ fn cannot_be_edited(pin: &Pin, reason: Reason, at: Option<EdgeVersion>, to: Edge
             shared = format!("something that must not move with Linkerd reads it too{at}");
             &shared
         }
+        _ if is_filtered => "the `semverFilter` beside it does not take the release",
         _ => "its shape cannot be edited safely",
     };
     let hint = match reason {
@@ -197,6 +199,7 @@ fn cannot_be_edited(pin: &Pin, reason: Reason, at: Option<EdgeVersion>, to: Edge
                 "set it to {to} with `sops edit` in this branch: any other edit breaks the file's checksum"
             )
         }
+        _ if is_filtered => "widen the `semverFilter`, or hold this with `# uplinker: hold`".to_owned(),
         _ => format!("set it to {to} by hand in this branch, or hold it with `# uplinker: hold`"),
     };
     let text = match at {
@@ -297,6 +300,13 @@ mod tests {
             assert_eq!(stays(reason, "2026.8.3"), [], "{reason:?}: there is nothing to edit");
         }
         assert_eq!(severities(&stays(Reason::Encrypted, "ENC[AES256]")), [Warn], "it cannot be told");
+        let filtered = Case::default().pins(|b| {
+            let b = b.chart("a.yaml", "linkerd-control-plane", "2026.8.2");
+            b.chart("b.yaml", "linkerd-crds", "2026.8.2").with(|pin| pin.filter = Some("2026[.]8[.]2".into()))
+        });
+        let found = filtered.check(ID);
+        assert_eq!(severities(&found), [Block]);
+        assert!(found[0].reason.ends_with("the `semverFilter` beside it does not take the release"));
     }
 
     #[test]

@@ -112,7 +112,10 @@ impl<'a> Reader<'a> {
                 let of_ref = |key| spec.scalar(&["ref", key]).filter(|s| !s.text().is_empty()).cloned();
                 let mut versions = ["digest", "semver", "tag"].into_iter().filter_map(of_ref);
                 let version = versions.next();
-                let (beside, is_part, filter) = (versions.collect(), url.is_none(), of_ref("semverFilter"));
+                // It counts for tags among which one is chosen alone.
+                let is_chosen = of_ref("digest").is_none() && of_ref("semver").is_some();
+                let filter = of_ref("semverFilter").filter(|_| is_chosen);
+                let (beside, is_part) = (versions.collect(), url.is_none());
                 Some(Sourced { version, filter, beside, is_part, ..Sourced::new(chart, repository) })
             }
             "HelmChart" => self.chart(spec),
