@@ -245,7 +245,7 @@ impl fmt::Display for Unknown {
 // === impl Part ===
 
 impl Part {
-    /// Returns the text; [`UNKNOWN`] for what the tree does not say.
+    /// Returns the text; `UNKNOWN` for what the tree does not say.
     pub fn text(&self) -> &str {
         match self {
             Self::Written(origin) => origin.text(),
@@ -330,7 +330,7 @@ impl Scalar {
         }
     }
 
-    /// Returns the text, with [`UNKNOWN`] for each part that the tree does not say.
+    /// Returns the text, with `UNKNOWN` for each part that the tree does not say.
     pub fn text(&self) -> Cow<'_, str> {
         match self.parts() {
             [part] => part.text().into(),
@@ -365,7 +365,7 @@ impl Scalar {
         self.unknown_to().or_else(|| self.origins().any(secret).then_some("a Secret"))
     }
 
-    /// Returns the text for people, with [`UNKNOWN`] for each part that is not known, or is a secret.
+    /// Returns the text for people, with `UNKNOWN` for each part that is not known, or is a secret.
     pub fn shown(&self) -> String {
         let shown = |part: &Part| match part {
             Part::Written(at) if at.via == Some(Via::Secret) => UNKNOWN.to_owned(),
