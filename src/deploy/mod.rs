@@ -10,6 +10,7 @@ pub(crate) mod build;
 pub(crate) mod chart;
 pub(crate) mod cluster;
 pub(crate) mod difference;
+pub(crate) mod expression;
 pub(crate) mod files;
 pub(crate) mod fleet;
 pub(crate) mod flux;

@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    Deployment, Form, Home, Pin, PinKind, Reason, RenderedFile, Site, Stage,
+    Deployment, Form, Home, Pin, PinKind, Reason, RenderedFile, Site, Stage, TagFilter,
     ended::Ended,
     place::Place,
     under::{Given, Under},
@@ -45,7 +45,7 @@ pub(super) struct Spec {
     /// What runs the image whose tag it is.
     pub run_by: RunBy,
     /// The pattern that a tag has to match besides.
-    pub filter: Option<Arc<str>>,
+    pub filter: Option<TagFilter>,
 }
 
 /// What runs an image, as far as it is known: the later counts more.
@@ -114,6 +114,14 @@ impl Spec {
         self
     }
 
+    /// Returns how it reads what is written: a tag that names no release of this channel is an image's all the same.
+    pub fn reads(&self, written: Form) -> Form {
+        match (written, self.expects) {
+            (Form::Opaque, Expects::Edge) => Form::Edge,
+            _ => written,
+        }
+    }
+
     /// Says with which version of its chart it goes.
     pub fn under(self, version: &[Under]) -> Self {
         Self { under: version.to_vec(), ..self }
@@ -177,7 +185,7 @@ impl Found {
             mirror: spec.mirror.clone(),
             value: value.unwrap_or_default().to_owned(),
             form: text.form,
-            read_as: None,
+            read_as: Some(spec.reads(text.form)).filter(|form| *form != text.form),
             frame: None,
             version: text.version,
             stage: spec.stage,

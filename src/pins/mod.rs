@@ -35,6 +35,7 @@ mod run;
 mod screen;
 mod screened;
 mod siblings;
+mod tag_filter;
 mod under;
 mod unknown;
 mod unread;
@@ -71,6 +72,7 @@ pub use rendered::{Marks, marks};
 pub use renderings::{RenderedFile, together};
 pub use rivals::Rival;
 pub use run::scan;
+pub use tag_filter::TagFilter;
 pub use under::ChartVersions;
 
 /// What the operator and the repository say of a scan.
@@ -166,7 +168,7 @@ pub struct Pin {
     /// switched off, a default that all who read it override, what runs where a pod asks for it alone.
     pub is_off: bool,
     /// The pattern that the tag of a release has to match besides, where it is a range of tags.
-    pub filter: Option<Arc<str>>,
+    pub filter: Option<TagFilter>,
     /// Why it never moves, whatever the release; `None` for a pin that may move.
     pub stays: Option<Reason>,
     /// Since when its chart no longer reads it, where it is a value that was read once.

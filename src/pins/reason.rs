@@ -67,7 +67,7 @@ pub enum Reason {
 
 impl Reason {
     /// Tells whether one who has it runs what the text says, or something near it, and stays there by somebody's will.
-    pub fn is_wanted(self) -> bool {
+    pub fn is_deliberate(self) -> bool {
         matches!(self, Self::Held | Self::Suspended)
     }
 

@@ -4,17 +4,16 @@
 //! grammar differs from Cargo's in two ways that matter: a partial version alone is a tilde range, not a caret
 //! range, and terms may be joined with spaces and `||`.
 
-use regex::Regex;
 use semver::{Version, VersionReq};
 
-use crate::pins::Pin;
+use crate::pins::{Pin, TagFilter};
 
 /// A constraint: alternatives, of which one must match.
 #[derive(Clone, Debug)]
 pub struct Constraint {
     alternatives: Vec<Vec<Term>>,
     /// What a tag has to match besides.
-    filter: Option<Regex>,
+    filter: Option<TagFilter>,
 }
 
 #[derive(Clone, Debug)]
@@ -45,25 +44,14 @@ impl Constraint {
         alternatives.map(|alternatives| Self { alternatives, filter: None }).ok_or_else(bad)
     }
 
-    /// Reads the range that a pin is, with the pattern beside it: one that cannot be read takes no tag.
+    /// Reads the range that a pin is, with the pattern beside it.
     pub fn of(pin: &Pin) -> Result<Self, BadConstraint> {
-        let range = Self::parse(&pin.value)?;
-        Ok(match pin.filter.as_ref().map(|filter| Regex::new(filter)) {
-            None => range,
-            Some(Ok(filter)) => Self { filter: Some(filter), ..range },
-            Some(Err(_)) => Self { alternatives: Vec::new(), filter: None },
-        })
-    }
-
-    /// Tells whether the pattern beside a pin takes no tag of this name; an exact version has one too.
-    pub fn filters_out(pin: &Pin, tag: &str) -> bool {
-        let takes = |filter: &str| Regex::new(filter).is_ok_and(|filter| filter.is_match(tag));
-        pin.filter.as_deref().is_some_and(|filter| !takes(filter))
+        Ok(Self { filter: pin.filter.clone(), ..Self::parse(&pin.value)? })
     }
 
     /// Tells whether a version satisfies it; a missing minor or patch counts as zero.
     pub fn allows(&self, version: &str) -> bool {
-        let passes = self.filter.as_ref().is_none_or(|filter| filter.is_match(version));
+        let passes = self.filter.as_ref().is_none_or(|filter| filter.takes(version));
         passes && whole(version).is_some_and(|version| self.allows_version(&version))
     }
 

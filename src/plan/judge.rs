@@ -248,7 +248,7 @@ impl Judge<'_> {
             return Err(Reason::RequiredHop);
         }
         // Nobody would have the tag.
-        if Constraint::filters_out(pin, &self.to.chart()) {
+        if pin.filter.as_ref().is_some_and(|filter| !filter.takes(&self.to.chart())) {
             return Err(Reason::Uneditable);
         }
         match pin.form {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     linkerd::built_in,
-    pins::Ended,
+    pins::{Ended, TagFilter},
     plan::{Proxies, testing::*},
 };
 
@@ -181,7 +181,7 @@ fn proxies_of_nobody_wait_for_each_control_plane_that_they_may_have() {
 fn an_exact_version_stays_where_the_pattern_beside_it_does_not_take_the_release() {
     let of = |filter: &str| {
         let b = Build::default().chart("a.yaml", CP, "2026.7.2");
-        only(b.with(|pin| pin.filter = Some(filter.into())))
+        only(b.with(|pin| pin.filter = Some(TagFilter::new(filter))))
     };
     for filter in ["2026[.]7[.]2", "["] {
         assert_eq!(of(filter), (None, Some(Reason::Uneditable)), "{filter}");
@@ -208,7 +208,7 @@ fn values_stay_with_a_chart_whose_range_does_not_take_the_release() {
     }
     for (filter, kept) in [("2026[.]7[.]2", stays), ("^2026[.]", None), ("[", stays)] {
         let b = Build::default().chart("a.yaml", CP, "2026.x").stays(Reason::Range);
-        let b = b.with(|pin| pin.filter = Some(filter.into()));
+        let b = b.with(|pin| pin.filter = Some(TagFilter::new(filter)));
         let found = judged(b.value("v.yaml", CP, "linkerdVersion", "edge-26.7.1"), &Options::default());
         assert_eq!(found[1].2, kept, "{filter}");
     }

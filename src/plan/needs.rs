@@ -49,7 +49,7 @@ pub fn needs_towards(
         };
         charts.insert(ChartNeed { chart, mirror });
     }
-    let highest = mine().filter(|p| p.stays.is_none_or(Reason::is_wanted)).filter_map(deployed_at).max();
+    let highest = mine().filter(|p| p.stays.is_none_or(Reason::is_deliberate)).filter_map(deployed_at).max();
     let is_unnamed = |p: &Pin| matches!(p.form, Form::Rendered | Form::Absent) && edge_of(p).is_none();
     let unnamed = moving().any(is_unnamed);
     let oldest = moving().filter(|p| edge_of(p).is_some()).min_by_key(|p| edge_of(p));

@@ -192,7 +192,10 @@ fn each(
             None => several.push((set, names)),
         }
     }
-    let groups = tied(several.iter().map(|(_, names)| (*names).clone()));
+    // Those who go together wait for all that any of them reads.
+    let sharing: BTreeSet<&Arc<str>> = several.iter().flat_map(|(_, names)| *names).collect();
+    let bound = owners.iter().filter(|owner| owner.iter().any(|name| sharing.contains(name)));
+    let groups = tied(several.iter().map(|(_, names)| *names).chain(bound).cloned());
     let own = |name: &str| match whole.name == DEFAULT {
         true => name.to_owned(),
         false => format!("{}-{name}", whole.name),
@@ -347,7 +350,7 @@ fn standing(inventory: &Inventory, to: Option<EdgeVersion>, knowledge: &Knowledg
     for (name, pins) in platform {
         let moving = pins.iter().filter(|pin| pin.stays.is_none());
         let lowest = moving.filter_map(|pin| steps_from(pin)).min();
-        let counted = pins.iter().filter(|pin| pin.stays.is_none_or(Reason::is_wanted));
+        let counted = pins.iter().filter(|pin| pin.stays.is_none_or(Reason::is_deliberate));
         let highest = counted.filter_map(|pin| deployed_at(pin)).max();
         let is_ahead = highest.zip(to).is_some_and(|(highest, to)| highest > to);
         if bare.contains(name) || is_still(&pins) || is_ahead {
@@ -368,10 +371,10 @@ fn is_still(platform: &[&Pin]) -> bool {
             is_version && reader.chart.as_deref().is_some_and(is_control_plane)
         })
     };
-    let held = platform.iter().any(|pin| is_plane(pin) && pin.stays.is_some_and(Reason::is_wanted));
+    let held = platform.iter().any(|pin| is_plane(pin) && pin.stays.is_some_and(Reason::is_deliberate));
     let rests = platform.iter().all(|pin| pin.stays.is_some_and(|reason| !obstructs(reason)));
     let mut reasons = platform.iter().filter_map(|pin| pin.stays);
-    held || rests && reasons.any(|reason| reason.is_wanted() || reason == Reason::Channel)
+    held || rests && reasons.any(|reason| reason.is_deliberate() || reason == Reason::Channel)
 }
 
 // === impl Parts ===

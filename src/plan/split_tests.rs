@@ -259,6 +259,24 @@ fn installations_that_share_what_cannot_go_before_them_have_one_target() {
 }
 
 #[test]
+fn those_who_go_together_wait_for_all_that_they_share_with_others() {
+    let build = fleet()
+        .value("base.yaml", CHART, "proxy.image.version", "edge-26.8.1")
+        .serves(&["a", "b"])
+        .chart("crds.yaml", "linkerd-crds", "2026.8.1")
+        .serves(&["a", "far"])
+        .chart("lab.yaml", CHART, "2026.8.1")
+        .serves(&["lab"])
+        .chart("viz.yaml", "linkerd-viz", "2026.8.1")
+        .serves(&["b", "lab"]);
+    let inventory = build.inventory();
+    let made = split(&inventory, &Target::default_all(), Split::Each, wanted(&[]));
+    let after = |name: &str| made.iter().find(|target| target.name == name)?.after.as_deref();
+    assert_eq!(["a-b", "far", "lab"].map(after), [Some("shared"); 3]);
+    assert_eq!(targets(&inventory, Split::Each)[1], "shared: crds.yaml viz.yaml");
+}
+
+#[test]
 fn what_is_another_targets_names_none() {
     let build = Build::default()
         .chart("own/a.yaml", CHART, "2026.8.2")

@@ -154,7 +154,7 @@ impl<'a> Installation<'a> {
         self.pins.iter().find(|pin| self.moves(pin) && fixes(pin, is_control_plane))?;
         let crds: Vec<&'a Pin> = self.fixing(CRDS).collect();
         let (at, first) = (self.left(&crds)?, *crds.first()?);
-        let by = first.stays.filter(|reason| reason.is_wanted());
+        let by = first.stays.filter(|reason| reason.is_deliberate());
         // What the plan leaves behind itself is told by its reason.
         let is_own = first.stays.is_some() && input.target.has(first);
         (by.is_some() || !is_own).then(|| (first, CRDS.to_owned(), Apart::Plane { at, by }))

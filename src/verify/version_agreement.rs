@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::{CheckId, Checked, Finding, Severity, Verification, apart::apart, count, listed};
 use crate::{
     linkerd::{CONTROL_PLANE, EdgeVersion, PROXY_VERSION, retired_chart},
-    pins::{Form, Line, Pin, PinKind, Reason},
+    pins::{Form, Line, Pin, PinKind, Reason, TagFilter},
     plan::{Constraint, NewText, Ranges, edge_of},
 };
 
@@ -177,7 +177,8 @@ fn not_followed(pin: &Pin, to: EdgeVersion) -> Option<Finding> {
 
 fn cannot_be_edited(pin: &Pin, reason: Reason, at: Option<EdgeVersion>, to: EdgeVersion) -> Finding {
     let shared;
-    let is_filtered = reason == Reason::Uneditable && Constraint::filters_out(pin, &to.chart());
+    let refuses = |filter: &TagFilter| reason == Reason::Uneditable && !filter.takes(&to.chart());
+    let is_filtered = pin.filter.as_ref().is_some_and(refuses);
     let why = match reason {
         Reason::DuplicateKey => "its key is written twice",
         Reason::Encrypted => "its file is encrypted",
@@ -302,7 +303,8 @@ mod tests {
         assert_eq!(severities(&stays(Reason::Encrypted, "ENC[AES256]")), [Warn], "it cannot be told");
         let filtered = Case::default().pins(|b| {
             let b = b.chart("a.yaml", "linkerd-control-plane", "2026.8.2");
-            b.chart("b.yaml", "linkerd-crds", "2026.8.2").with(|pin| pin.filter = Some("2026[.]8[.]2".into()))
+            b.chart("b.yaml", "linkerd-crds", "2026.8.2")
+                .with(|pin| pin.filter = Some(TagFilter::new("2026[.]8[.]2")))
         });
         let found = filtered.check(ID);
         assert_eq!(severities(&found), [Block]);

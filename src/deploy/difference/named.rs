@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::DEPTH;
 use crate::deploy::{
-    kustomize::HASH,
+    kustomize::without_hash,
     object::Object,
     reads::shape,
     value::{Scalar, Value},
@@ -31,7 +31,7 @@ impl Named {
         let called = |object: &Object| {
             let kind = object.kind();
             let kind = if SEALED.contains(&&*kind) { SECRET.to_owned() } else { kind.into_owned() };
-            Some((kind, plain(&object.name().and_then(Scalar::known)?)))
+            Some((kind, without_hash(&object.name().and_then(Scalar::known)?).to_owned()))
         };
         Self(objects.iter().filter_map(called).collect())
     }
@@ -61,7 +61,7 @@ fn gather(value: &Value, said: Option<&str>, depth: usize, found: &mut BTreeSet<
     let Some(depth) = depth.checked_sub(1) else { return };
     match value {
         Value::Scalar(name) => {
-            let name = name.known().map(|name| plain(&name));
+            let name = name.known().map(|name| without_hash(&name).to_owned());
             found.extend(said.map(str::to_owned).zip(name));
         }
         Value::List(items) => items.iter().for_each(|item| gather(item, said, depth, found)),
@@ -82,10 +82,4 @@ fn kind_in(key: &str) -> Option<&'static str> {
     let key = key.to_ascii_lowercase();
     let is_map = || key.contains("configmap").then_some("ConfigMap");
     key.contains("secret").then_some(SECRET).or_else(is_map)
-}
-
-/// Returns a name without what kustomize puts behind that of what it generates.
-fn plain(name: &str) -> String {
-    let bare = name.strip_suffix(HASH).and_then(|name| name.strip_suffix('-'));
-    bare.unwrap_or(name).to_owned()
 }

@@ -75,7 +75,7 @@ struct Way {
     /// Places that the chart was made of which it came out of, whatever is laid over them.
     made_of: BTreeSet<usize>,
     /// Places of the element of a generator that it was made of.
-    told: BTreeSet<usize>,
+    own: BTreeSet<usize>,
 }
 
 /// A walk from one root on.
@@ -180,14 +180,14 @@ pub(super) fn lots(
 /// Says what was reached: a file that is read whole tells less than a scalar that is, and so does what need not be there.
 fn settled(places: &Places<'_>, found: Vec<(Lot, Reach)>) -> Vec<Lot> {
     let exact: BTreeSet<usize> = found.iter().flat_map(|(_, reach)| &reach.exact).copied().collect();
-    let told: BTreeSet<usize> = found.iter().flat_map(|(_, reach)| &reach.told).copied().collect();
+    let owned: BTreeSet<usize> = found.iter().flat_map(|(_, reach)| &reach.own).copied().collect();
     let is_near = |mark: &usize| !exact.contains(mark);
-    let is_anybodys = |mark: &usize| is_near(mark) && !told.contains(mark);
+    let is_anybodys = |mark: &usize| is_near(mark) && !owned.contains(mark);
     let left: Vec<Vec<usize>> =
         places.of.iter().map(|(marks, _)| marks.iter().copied().filter(is_anybodys).collect()).collect();
     let settled = found.into_iter().map(|(lot, reach)| {
         let near = reach.near.iter().filter_map(|file| left.get(*file)).flatten();
-        let maybe = reach.maybe.iter().chain(&reach.values).chain(&reach.told).filter(|mark| is_near(mark));
+        let maybe = reach.maybe.iter().chain(&reach.values).chain(&reach.own).filter(|mark| is_near(mark));
         let marks = reach.exact.iter().chain(near).chain(maybe).copied().collect();
         Lot { marks, ..lot }
     });
@@ -314,8 +314,8 @@ impl Walk<'_> {
     ) {
         let mut way = Way { seat: made.away.or(way.seat), ..way };
         let (places, charts) = (self.places, self.charts);
-        let (values, told) = (std::mem::take(&mut way.made_of), std::mem::take(&mut way.told));
-        let mut reach = Reach { values, told, ..Reach::default() };
+        let (values, own) = (std::mem::take(&mut way.made_of), std::mem::take(&mut way.own));
+        let mut reach = Reach { values, own, ..Reach::default() };
         reach.near.extend(written.into_iter().filter_map(|path| places.file(path.as_str())));
         reach.near.extend(watch.into_read().iter().filter_map(|path| places.file(path)));
         made.charts.iter().for_each(|chart| reach.chart((self.files, charts), places, chart));
@@ -334,10 +334,10 @@ impl Walk<'_> {
                 made.charts.iter().all(|chart| !chart.is_off && charts.of(chart).iter().any(is_root));
             let mut made_of = if is_all { reach.handed_on(places) } else { BTreeSet::new() };
             for object in made.charts.iter().flat_map(|chart| charts.off(chart)).filter(|off| is_root(off)) {
-                let told = places.all(&object.value);
-                made_of.retain(|mark| !told.contains(mark));
+                let own = places.all(&object.value);
+                made_of.retain(|mark| !own.contains(mark));
                 let seat = top::away(object).or_else(|| way.seat.clone());
-                self.reaches.entry(seat).or_default().told.extend(told);
+                self.reaches.entry(seat).or_default().own.extend(own);
             }
             let way = Way { made_of, ..way.clone() };
             todo.extend(leading.into_iter().map(|object| (object, way.clone())));
@@ -350,8 +350,8 @@ impl Walk<'_> {
             }
             let way = || Way { ignored, ..way.clone() };
             if is_root(&object) {
-                let told = made.elements.get(n).map(|element| places.all(element)).unwrap_or_default();
-                todo.push_back((object, Way { told, ..way() }));
+                let own = made.elements.get(n).map(|element| places.all(element)).unwrap_or_default();
+                todo.push_back((object, Way { own, ..way() }));
                 continue;
             }
             // What a release brings to another cluster is read with it.
@@ -416,7 +416,7 @@ impl Walk<'_> {
         reach.near.extend(found.near);
         reach.maybe.extend(found.maybe);
         reach.values.extend(found.values);
-        reach.told.extend(found.told);
+        reach.own.extend(found.own);
         reach.off.extend(found.off);
         reach.plane |= found.plane && !way.ignored;
         reach.is_named |= way.is_named;

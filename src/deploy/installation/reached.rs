@@ -35,7 +35,7 @@ pub(super) struct Reach {
     pub values: BTreeSet<usize>,
     /// Places of the elements of generators that it was made of, whatever is laid over them, and of what is switched off for it
     /// alone: no other has them.
-    pub told: BTreeSet<usize>,
+    pub own: BTreeSet<usize>,
     /// Of what is switched off, the control planes.
     pub off: BTreeSet<usize>,
     /// Places of which a change reaches it no more, or only by some who read them.

@@ -6,9 +6,11 @@ use super::{
     fields::{Create, FieldSpec},
     gvk::Gvk,
     resource::Resource,
-    selector::expression,
 };
-use crate::deploy::value::{Part, Scalar, Value};
+use crate::deploy::{
+    expression::expression,
+    value::{Part, Scalar, Value},
+};
 
 /// Fields that hold containers wherever they are in an object.
 const CONTAINERS: [&str; 2] = ["containers", "initContainers"];

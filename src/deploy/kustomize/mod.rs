@@ -37,7 +37,7 @@ use crate::repo::RepoPath;
 use builder::Layer;
 
 pub use images::pattern as image_pattern;
-pub use names::HASH;
+pub use names::{HASH, without_hash};
 pub use target::{NAMES, file, is_kustomization};
 
 /// Builds the kustomization of a folder (`""` is the root).

@@ -13,6 +13,11 @@ use crate::deploy::value::{Scalar, Value};
 /// What stands for the hash of a generated object's content: it moves with the content, which is not what is asked of a name.
 pub const HASH: &str = "contenthash";
 
+/// Returns a name without what stands for the hash behind it.
+pub fn without_hash(name: &str) -> &str {
+    name.strip_suffix(HASH).and_then(|name| name.strip_suffix('-')).unwrap_or(name)
+}
+
 /// Why kustomize does not write the names of now into an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ReferenceError {

@@ -1,8 +1,11 @@
 //! Paths of replacements and variables: `spec.template.spec.containers.[name=web].env.0.value`.
 
-use super::{fields::split, resource::by_looks, selector::expression};
+use super::{fields::split, resource::by_looks};
 use crate::{
-    deploy::value::{Scalar, Value},
+    deploy::{
+        expression::expression,
+        value::{Scalar, Value},
+    },
     yaml::{Stream, core::is_plain_piece},
 };
 

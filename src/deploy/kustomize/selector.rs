@@ -6,10 +6,7 @@ use super::{
     gvk::Gvk,
     resource::{Id, Resource},
 };
-use crate::deploy::value::Value;
-
-/// Bytes that an expression may compile to.
-const PROGRAM: usize = 256 << 10;
+use crate::deploy::{expression::expression, value::Value};
 
 /// Kinds, names and namespaces by regular expressions, labels and annotations by Kubernetes' selectors.
 #[derive(Debug)]
@@ -126,11 +123,6 @@ impl Pattern {
             Self::Expression(regex) => regex.is_match(text),
         }
     }
-}
-
-/// Compiles an expression of the tree, within a bound.
-pub(super) fn expression(text: &str) -> Option<Regex> {
-    regex::RegexBuilder::new(text).size_limit(PROGRAM).dfa_size_limit(PROGRAM).build().ok()
 }
 
 // === impl Requirement ===

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::{
     deploy::{
         flux,
-        kustomize::HASH,
+        kustomize::without_hash,
         object::Object,
         value::{Scalar, Value},
     },
@@ -38,7 +38,7 @@ fn given(root: &Object, beside: &[Object]) -> Vec<Value> {
     let names: Vec<_> = from.filter_map(|from| from.text(&["name"])).collect();
     let is_named = |map: &&Object| {
         let name = map.name().map(Scalar::text);
-        let plain = name.as_deref().map(|name| name.strip_suffix(&format!("-{HASH}")).unwrap_or(name));
+        let plain = name.as_deref().map(without_hash);
         matches!(&*map.kind(), "ConfigMap" | "Secret") && names.iter().any(|own| Some(&**own) == plain)
     };
     match names.is_empty() {

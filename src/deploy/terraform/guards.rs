@@ -9,7 +9,6 @@ use hcl_edit::{
     expr::{BinaryOperator, Expression, FuncCall, UnaryOperator},
     structure::{Block, Body},
 };
-use regex::RegexBuilder;
 
 use super::{
     INSTANCES, Inputs, Modules, instances,
@@ -18,15 +17,13 @@ use super::{
 };
 use crate::{
     deploy::{
+        expression::expression,
         files::Files,
         note::{About, Note},
         value::Source,
     },
     repo::RepoPath,
 };
-
-/// Bytes of a regular expression once it is compiled.
-const PROGRAM: usize = 1 << 20;
 
 /// Lists what has a condition that does not hold.
 pub(super) fn refused(
@@ -130,6 +127,5 @@ fn holds(scope: &Scope<'_>, condition: &Expression) -> Option<bool> {
 fn matches(scope: &Scope<'_>, call: &FuncCall) -> Option<bool> {
     let text = |n: usize| scope.text(&scope.eval(call.args.iter().nth(n)?));
     let pattern = text(0).filter(|_| call.name.name.as_str() == "regex")?;
-    let pattern = RegexBuilder::new(&pattern).size_limit(PROGRAM).dfa_size_limit(PROGRAM).build().ok()?;
-    Some(pattern.is_match(&text(1)?))
+    Some(expression(&pattern)?.is_match(&text(1)?))
 }

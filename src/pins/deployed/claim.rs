@@ -206,11 +206,8 @@ pub(super) fn not_followed(at: &Origin, spec: &Spec) -> Vec<Claim> {
 }
 
 fn claim(scalar: &Scalar, spec: &Spec, judged: VersionText) -> Option<Claim> {
-    let form = judged.form;
+    let form = spec.reads(judged.form);
     let Traced { at, kind, text, frame, stays } = traced(scalar, spec.kind, judged)?;
-    // A tag that names no release of this channel is an image's all the same.
-    let is_tag = form == Form::Opaque && spec.expects == Expects::Edge;
-    let form = if is_tag { Form::Edge } else { form };
     let read_as = (text.form != form).then_some(form);
     // What would stay anyway need not be edited.
     let spec = Spec { kind, stays: spec.stays.or(stays), ..spec.clone() };

@@ -3,7 +3,7 @@
 //! In: charts as any deployer has them rendered. Out: claims, and what the deployer says of the chart's order. Which keys
 //! hold a version is `linkerd`'s to say.
 
-use std::{borrow::Cow, collections::HashSet, sync::Arc};
+use std::{borrow::Cow, collections::HashSet};
 
 use super::{
     claims::Claims,
@@ -20,7 +20,7 @@ use crate::{
     },
     linkerd::{self, EdgeVersion},
     pins::{
-        Deployment, PinKind, Reason,
+        Deployment, PinKind, Reason, TagFilter,
         context::Context,
         found::Spec,
         origin::{Origin, Ours},
@@ -279,7 +279,7 @@ fn version(
         let text = version.and_then(Scalar::known).unwrap_or_default();
         Ours::judge(chart, &origin, &text, &context.options.mirrors)
     };
-    let filter = release.filter.as_ref().map(|filter| Arc::<str>::from(&*filter.text()));
+    let filter = release.filter.as_ref().map(|filter| TagFilter::new(&filter.text()));
     let spec = |ours: &Ours| {
         let spec = Spec::platform(kind, Expects::Chart).staying(unpacked.then_some(Reason::NoEffect));
         ours.fill(Spec { filter: filter.clone(), ..spec })

@@ -28,7 +28,7 @@ struct Mapping<'t> {
     is_linkerd_s: bool,
     /// It says that its chart is another, or its own.
     is_of_another: bool,
-    /// It is an object, or describes a chart: its version is its own.
+    /// It is an object, describes a chart, or has an image or a source of code: its version is its own.
     is_object: bool,
     /// The number of the release that a chart says it brings.
     app: Option<&'t str>,
@@ -57,7 +57,7 @@ impl<'t> Mapping<'t> {
         self.is_linkerd_s |= matches!(key, "name" | "id") && first.is_some_and(is_linkerd);
         let is_here = first.is_some_and(|word| word.starts_with("file:"));
         self.is_of_another |= gives_chart(key) || key == "path" || is_here;
-        self.is_object |= matches!(key, "apiVersion" | "kind");
+        self.is_object |= matches!(key, "apiVersion" | "kind" | "image" | "source" | "gem");
         if key == "appVersion" {
             self.app = first.and_then(|word| TAGS.iter().find_map(|tag| word.strip_prefix(tag)));
         }
@@ -258,6 +258,8 @@ mod tests {
                       \"20.8.5\"\n}\n\nresource \"helm_release\" \"c\" {\n  chart = \"linkerd-crds\"\n\n# the last one\n  version = \
                       \"1.8.0\"\n}\n";
         assert_eq!(found(blocks), [("1.8.0", Some(Reason::Channel))]);
+        let ended = "resource \"helm_release\" \"a\" {\n  chart = \"linkerd-crds\"\n}\nmodule \"b\" {\n  version = \"20.8.5\"\n}\n";
+        assert_eq!(found(ended), []);
         let template = "chart: linkerd-crds\n{{- if .Values.old }}\nversion: 1.8.0\n{{- end }}\n";
         assert_eq!(found(template), [("1.8.0", Some(Reason::Channel))]);
         let of = |address: &str| found(&format!("chart:\n  repository: {address}\n  version: 2.7.0\n")).len();

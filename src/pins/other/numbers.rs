@@ -18,8 +18,8 @@ use crate::{
 
 /// How Helm's command line gives a version.
 const FLAG: &str = "--version";
-/// The longest line that is read word by word.
-const LINE: usize = 1 << 14;
+/// The longest line that is read word by word: a longer one is written by programs, for programs.
+const LINE: usize = 1 << 16;
 /// The command line of Linkerd, as packages are called.
 const CLI: &str = "linkerd2-cli";
 
@@ -30,10 +30,10 @@ pub(super) fn numbers(text: &str) -> Vec<Number> {
     found.extend(behind_channels(text));
     let mut start = 0;
     for line in text.split_inclusive('\n') {
-        // A longer one is written by a program, for programs.
-        let line_read = if line.len() <= LINE { line } else { "" };
-        let of_line = in_flows(line_read).into_iter().chain(in_words(line_read)).chain(in_prose(line_read));
-        found.extend(of_line.map(|(span, why)| (moved(span, start), why)));
+        if line.len() <= LINE {
+            let of_line = in_flows(line).into_iter().chain(in_words(line)).chain(in_prose(line));
+            found.extend(of_line.map(|(span, why)| (moved(span, start), why)));
+        }
         start += line.len();
     }
     found.sort_by_key(|(span, _)| span.start);

@@ -24,7 +24,8 @@ pub(super) fn in_prose(line: &str) -> Vec<Number> {
         let (at, plain) = (start + word.len() - rest.len(), rest.trim_end_matches(AROUND));
         start += part.len();
         match after {
-            _ if is_linkerd(plain) => after = Some(may_be_linkerd),
+            // A comma ends what is said of it.
+            _ if is_linkerd(plain) => after = (!rest.ends_with(',')).then_some(may_be_linkerd),
             None if plain.eq_ignore_ascii_case("edge") => after = Some(is_edge),
             Some(counts) if !may_stand_between(plain) => {
                 let named = line.get(..at + plain.len()).and_then(|text| number(text, at));
@@ -78,6 +79,7 @@ mod tests {
             "vendor=\"linkerd\",version=\"2.24.0\"",
             "linkerd: 2.224.0",
             "linkerd --version 2.14.10",
+            "Terraform module for Linkerd, version 2.3.4",
             "linkerd",
         ] {
             assert_eq!(found(line), [], "{line}");

@@ -4,9 +4,8 @@
 //! Sources: docs.renovatebot.com (`enabledManagers`, `packageRules`, `ignoreDeps`), and the default file patterns of its
 //! managers (`lib/modules/manager/*/index.ts`): Argo CD's and Kubernetes' have none.
 
-use regex::Regex;
-
 use crate::{
+    deploy::expression::expression,
     pins::{Pin, PinKind},
     repo::RepoPath,
     yaml::{Node, Stream},
@@ -76,7 +75,7 @@ fn is_among<'n>(names: impl Iterator<Item = &'n str>, name: &str) -> bool {
 
 /// Tells whether a pattern of Renovate's fits a text: `/regex/`, or a name with `*`. One that is not understood fits.
 fn fits(pattern: &str, text: &str, is_name: bool) -> bool {
-    let is_regex = |inner: &str| Regex::new(inner).map_or(true, |regex| regex.is_match(text));
+    let is_regex = |inner: &str| expression(inner).is_none_or(|regex| regex.is_match(text));
     match pattern.strip_prefix('/').and_then(|rest| rest.rsplit_once('/')) {
         Some((inner, "i")) => is_regex(&format!("(?i){inner}")),
         Some((inner, _)) => is_regex(inner),
