@@ -158,7 +158,10 @@ fn is_off(state: &State, release: &Value) -> bool {
     let values = state.values.all();
     let is_false = |value: Option<Cow<'_, str>>| value.is_some_and(|text| text == "false");
     let keys = condition.iter().map(|condition| condition.split('.').collect::<Vec<_>>());
-    is_false(release.text(&["installed"])) || keys.into_iter().any(|keys| is_false(values.text(&keys)))
+    // Into a field of this type go-yaml v3 reads the words of YAML 1.1 too (`decode.go`), which are texts among values.
+    let is_no = |text: Cow<'_, str>| matches!(&*text, "false" | "n" | "N" | "no" | "off");
+    release.text(&["installed"]).is_some_and(is_no)
+        || keys.into_iter().any(|keys| is_false(values.text(&keys)))
 }
 
 /// Fills the expressions of a release, which may read its own texts. Returns it with what its templates read.

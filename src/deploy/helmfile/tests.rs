@@ -268,6 +268,16 @@ fn helmfiles_that_name_each_other_over_and_over_end() {
 }
 
 #[test]
+fn a_release_is_not_installed_by_the_words_that_its_field_reads() {
+    let is_off = |word: &str| {
+        let text = format!("releases: [{{name: x, chart: a/linkerd-viz, installed: {word}}}]\n");
+        evaluated(&[("helmfile.yaml", &text)]).charts.iter().map(|chart| chart.is_off).collect::<Vec<_>>()
+    };
+    ["false", "no", "off", "n", "N"].map(|word| assert_eq!(is_off(word), [true], "{word}"));
+    ["true", "yes", "on"].map(|word| assert_eq!(is_off(word), [false], "{word}"));
+}
+
+#[test]
 fn what_templates_cost_together_has_a_bound() {
     let bounds = Bounds::new();
     assert!(bounds.spend(500 << 20).is_ok() && bounds.spend(20 << 20).is_err() && bounds.spend(1).is_err());
