@@ -14,6 +14,7 @@ use crate::{
     deploy::{
         go_template::json,
         go_yaml, read,
+        typed::{Typed, typed},
         value::{Part, Scalar, Value, Via},
     },
     repo::{Entry, RepoPath},
@@ -337,7 +338,10 @@ fn parsed(scope: &Scope<'_>, text: &Value) -> Option<Value> {
     match text {
         Value::Scalar(known) if open(text).is_none() => {
             let decoded = known.via_instead(Via::Values, Via::Decoded);
-            let read = || read::documents(&decoded, scope.files.ceilings()).ok()?.into_iter().next();
+            let read = || {
+                let value = read::documents(&decoded, scope.files.ceilings()).ok()?.into_iter().next()?;
+                Some(value.with_scalars(&mut worded).unwrap_or(value))
+            };
             let [Part::Written(at)] = known.parts() else { return read() };
             if at.span != (0..at.source.text.len()) || at.via != Some(Via::Values) {
                 return read();
@@ -352,6 +356,13 @@ fn parsed(scope: &Scope<'_>, text: &Value) -> Option<Value> {
         }
         _ => None,
     }
+}
+
+/// Reads the words of YAML 1.1 for booleans (go-cty-yaml `resolve.go`).
+fn worded(text: &Scalar) -> Option<Scalar> {
+    let Typed::Bool(is) = typed(text) else { return None };
+    let word = if is { "true" } else { "false" };
+    (text.text() != word).then(|| Scalar::made(word).as_plain())
 }
 
 fn rows(scope: &Scope<'_>, text: &Value) -> Option<Value> {

@@ -53,6 +53,7 @@ fn a_version_is_found_where_it_is_written() {
         found(&many, "var.v"),
         ["r/variables.tf:2026.8.2*", "r/sites/a.tfvars:2026.7.1*", "r/sites/b.tfvars:2026.7.2*"]
     );
+    assert!(found(&[], r#"yamldecode("a: off").a ? "20" : "2026.8.1""#)[0].starts_with("r/main.tf:2026"));
     let data = found(&[], "data.http.release.body");
     assert_eq!(data, ["<Terraform, `data.http.release.body`>"]);
 }
