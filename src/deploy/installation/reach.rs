@@ -181,13 +181,15 @@ pub(super) fn lots(
 fn settled(places: &Places<'_>, found: Vec<(Lot, Reach)>) -> Vec<Lot> {
     let exact: BTreeSet<usize> = found.iter().flat_map(|(_, reach)| &reach.exact).copied().collect();
     let owned: BTreeSet<usize> = found.iter().flat_map(|(_, reach)| &reach.own).copied().collect();
+    let alone: BTreeSet<usize> = found.iter().flat_map(|(_, reach)| &reach.alone).copied().collect();
     let is_near = |mark: &usize| !exact.contains(mark);
     let is_anybodys = |mark: &usize| is_near(mark) && !owned.contains(mark);
     let left: Vec<Vec<usize>> =
         places.of.iter().map(|(marks, _)| marks.iter().copied().filter(is_anybodys).collect()).collect();
     let settled = found.into_iter().map(|(lot, reach)| {
         let near = reach.near.iter().filter_map(|file| left.get(*file)).flatten();
-        let maybe = reach.maybe.iter().chain(&reach.values).chain(&reach.own).filter(|mark| is_near(mark));
+        let values = reach.values.iter().filter(|mark| !alone.contains(mark));
+        let maybe = reach.maybe.iter().chain(values).chain(&reach.own).filter(|mark| is_near(mark));
         let marks = reach.exact.iter().chain(near).chain(maybe).copied().collect();
         Lot { marks, ..lot }
     });
@@ -337,7 +339,9 @@ impl Walk<'_> {
                 let own = places.all(&object.value);
                 made_of.retain(|mark| !own.contains(mark));
                 let seat = top::away(object).or_else(|| way.seat.clone());
-                self.reaches.entry(seat).or_default().own.extend(own);
+                let reach = self.reaches.entry(seat).or_default();
+                reach.alone.extend(&own);
+                reach.own.extend(own);
             }
             let way = Way { made_of, ..way.clone() };
             todo.extend(leading.into_iter().map(|object| (object, way.clone())));

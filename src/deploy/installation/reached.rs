@@ -36,6 +36,8 @@ pub(super) struct Reach {
     /// Places of the elements of generators that it was made of, whatever is laid over them, and of what is switched off for it
     /// alone: no other has them.
     pub own: BTreeSet<usize>,
+    /// Those among them that are switched off for it.
+    pub alone: BTreeSet<usize>,
     /// Of what is switched off, the control planes.
     pub off: BTreeSet<usize>,
     /// Places of which a change reaches it no more, or only by some who read them.
