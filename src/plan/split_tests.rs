@@ -267,13 +267,13 @@ fn those_who_go_together_wait_for_all_that_they_share_with_others() {
         .serves(&["a", "far"])
         .chart("lab.yaml", CHART, "2026.8.1")
         .serves(&["lab"])
-        .chart("viz.yaml", "linkerd-viz", "2026.8.1")
+        .chart("more.yaml", "linkerd-crds", "2026.8.1")
         .serves(&["b", "lab"]);
     let inventory = build.inventory();
     let made = split(&inventory, &Target::default_all(), Split::Each, wanted(&[]));
     let after = |name: &str| made.iter().find(|target| target.name == name)?.after.as_deref();
     assert_eq!(["a-b", "far", "lab"].map(after), [Some("shared"); 3]);
-    assert_eq!(targets(&inventory, Split::Each)[1], "shared: crds.yaml viz.yaml");
+    assert_eq!(targets(&inventory, Split::Each)[1], "shared: crds.yaml more.yaml");
 }
 
 #[test]

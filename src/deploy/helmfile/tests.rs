@@ -273,8 +273,12 @@ fn a_release_is_not_installed_by_the_words_that_its_field_reads() {
         let text = format!("releases: [{{name: x, chart: a/linkerd-viz, installed: {word}}}]\n");
         evaluated(&[("helmfile.yaml", &text)]).charts.iter().map(|chart| chart.is_off).collect::<Vec<_>>()
     };
-    ["false", "no", "off", "n", "N"].map(|word| assert_eq!(is_off(word), [true], "{word}"));
-    ["true", "yes", "on"].map(|word| assert_eq!(is_off(word), [false], "{word}"));
+    for word in ["false", "no", "off", "n", "N"] {
+        assert_eq!(is_off(word), [true], "{word}");
+    }
+    for word in ["true", "yes", "on"] {
+        assert_eq!(is_off(word), [false], "{word}");
+    }
 }
 
 #[test]
