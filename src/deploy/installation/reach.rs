@@ -334,10 +334,9 @@ impl Walk<'_> {
         if !leading.is_empty() {
             let is_all =
                 made.charts.iter().all(|chart| !chart.is_off && charts.of(chart).iter().any(is_root));
-            let mut made_of = if is_all { reach.handed_on(places) } else { BTreeSet::new() };
+            let made_of = if is_all { reach.handed_on(places) } else { BTreeSet::new() };
             for object in made.charts.iter().flat_map(|chart| charts.off(chart)).filter(|off| is_root(off)) {
                 let own = places.all(&object.value);
-                made_of.retain(|mark| !own.contains(mark));
                 let seat = top::away(object).or_else(|| way.seat.clone());
                 let reach = self.reaches.entry(seat).or_default();
                 reach.alone.extend(&own);
