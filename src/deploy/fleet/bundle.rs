@@ -66,6 +66,8 @@ struct Told<'t> {
     clusters: Vec<Clusters>,
     /// Its manifests, where no kustomization stands for them.
     plain: &'t [RepoPath],
+    /// Whether all clusters keep what they have of it.
+    is_paused: bool,
 }
 
 /// Manifests by the folder in which a kustomization stands for them.
@@ -105,10 +107,11 @@ impl Fleet {
                 break;
             }
             let clusters = self.clusters(path, document);
-            let plain = of_bundles.get(path.folder()).filter(|_| !clusters.is_empty());
+            let is_paused = git_repo::is_paused(document) || self.is_paused(path.folder());
+            let plain = of_bundles.get(path.folder()).filter(|_| is_paused || !clusters.is_empty());
             let plain = plain.map_or(&[][..], Vec::as_slice);
             let to = if clusters.is_empty() { &mut open } else { &mut found };
-            to.extend(Told { path, document, clusters, plain }.bundles(files, &self.repos));
+            to.extend(Told { path, document, clusters, plain, is_paused }.bundles(files, &self.repos));
         }
         // Where bundles tell clusters apart, one that names none is for all of them.
         let is_apart = |bundle: &Bundle| bundle.target.as_deref() == Some(OTHERS);
@@ -119,6 +122,12 @@ impl Fleet {
         found.extend(self.repos.iter().flat_map(|repo| without_words(repo, &loose)).take(most));
         found.truncate(most);
         found
+    }
+
+    /// Tells whether every GitRepo that brings a folder is paused, whatever clusters it goes to.
+    fn is_paused(&self, folder: &str) -> bool {
+        let mut around = self.repos.iter().filter(|repo| repo.around(folder).is_some()).peekable();
+        around.peek().is_some() && around.all(|repo| repo.is_paused)
     }
 
     /// Returns the clusters that a bundle goes to: those of the GitRepos around it, or its own in their place.
@@ -167,11 +176,14 @@ fn without_words(repo: &GitRepo, loose: &[&RepoPath]) -> Vec<Bundle> {
         namespaces: Vec::new(),
         manifests: manifests.clone(),
         target: clusters.name.clone(),
-        is_for_all: clusters.name.is_none(),
+        is_for_all: clusters.name.is_none() && !repo.clusters.is_empty(),
         labels: clusters.labels.clone(),
         is_paused: clusters.is_paused,
     };
-    repo.clusters.iter().map(bundle).collect()
+    // Of clusters that the tree does not know it counts that they take nothing.
+    let unknown = Clusters { chosen: Vec::new(), name: None, labels: Labels::new(), is_paused: true };
+    let unknown = Some(&unknown).filter(|_| repo.is_paused && repo.clusters.is_empty());
+    repo.clusters.iter().chain(unknown).map(bundle).collect()
 }
 
 // === impl Told ===
@@ -261,10 +273,11 @@ impl Told<'_> {
     }
 
     /// Returns its manifests as a target has them: a kustomization stands for all of them (fleet
-    /// `internal/bundlereader/style.go`). Of whose clusters nothing is known, only what a target says itself counts.
+    /// `internal/bundlereader/style.go`). Of whose clusters nothing is known, only what a target says itself counts,
+    /// and that it is paused.
     fn manifests(&self, files: &dyn Files, target: Option<&Value>) -> Manifests {
         let own = target.and_then(kustomized);
-        if self.clusters.is_empty() && own.is_none() {
+        if self.clusters.is_empty() && own.is_none() && !self.is_paused {
             return Manifests::default();
         }
         let folder = self.path.folder();
@@ -285,7 +298,7 @@ impl Told<'_> {
         let is_its = |clusters: &&Clusters| clusters.name == target;
         let is_named = self.clusters.iter().any(|clusters| is_its(&clusters));
         let mut its = self.clusters.iter().filter(|clusters| !is_named || is_its(clusters));
-        let is_paused = git_repo::is_paused(self.document) || its.any(|clusters| clusters.is_paused);
+        let is_paused = self.is_paused || its.any(|clusters| clusters.is_paused);
         Bundle {
             file: self.path.clone(),
             releases,
@@ -326,8 +339,7 @@ mod tests {
     use super::*;
     use crate::deploy::testing::files;
 
-    /// Shows the bundles of a tree: their clusters, and how much they have.
-    fn shown(tree: &[(&str, &str)]) -> Vec<String> {
+    fn bundles(tree: &[(&str, &str)]) -> Vec<Bundle> {
         let files = files(tree);
         let paths: Vec<RepoPath> = tree.iter().map(|(path, _)| RepoPath::new(*path).unwrap()).collect();
         let mut fleet = Fleet::default();
@@ -335,6 +347,11 @@ mod tests {
             let documents = files.documents(path.as_str()).unwrap();
             fleet.take(&files, path, &documents, &Object::of_file(&files, path));
         }
+        fleet.bundles(&files, &paths, 20)
+    }
+
+    /// Shows the bundles of a tree: their clusters, and how much they have.
+    fn shown(tree: &[(&str, &str)]) -> Vec<String> {
         let one = |bundle: &Bundle| {
             let labels = bundle.labels.iter().map(|(key, value)| format!(" {key}={value}"));
             let target = bundle.target.as_deref().unwrap_or(if bundle.is_for_all { "all" } else { "" });
@@ -343,7 +360,37 @@ mod tests {
             let counts = format!("{releases} {namespaces} {manifests}");
             format!("{} {target} {counts}{}", bundle.file, labels.collect::<String>())
         };
-        fleet.bundles(&files, &paths, 20).iter().map(one).collect()
+        bundles(tree).iter().map(one).collect()
+    }
+
+    #[test]
+    fn a_gitrepo_pauses_its_bundles_whether_or_not_it_names_clusters() {
+        let paused = |bundle: &str, specs: &[&str]| {
+            let repo = |spec: &&str| {
+                format!(
+                    "---\napiVersion: fleet.cattle.io/v1alpha1\nkind: GitRepo\nmetadata: {{name: a}}\nspec: {{{spec}}}\n"
+                )
+            };
+            let repos: String = specs.iter().map(repo).collect();
+            let bundle = format!("helm: {{repo: x, chart: y, version: 2026.8.2}}\n{bundle}");
+            let manifest = "kind: Namespace\nmetadata: {name: a}\n";
+            let tree = [
+                ("apps/ns.yaml", manifest),
+                ("mesh/fleet.yaml", bundle.as_str()),
+                ("repo.yaml", repos.as_str()),
+            ];
+            let shown = |bundle: &Bundle| format!("{} {}", bundle.file, bundle.is_paused);
+            bundles(&tree).iter().map(shown).collect::<Vec<_>>().join(", ")
+        };
+        let (is, live) = ("paths: [mesh, apps], paused: true", "paths: [mesh, apps]");
+        assert_eq!(paused("", &[is]), "mesh/fleet.yaml true, repo.yaml true");
+        assert_eq!(paused("", &[live]), "mesh/fleet.yaml false");
+        assert_eq!(
+            paused("overrideTargets: [{clusterName: a}]\n", &[is]),
+            "mesh/fleet.yaml true, repo.yaml true"
+        );
+        assert_eq!(paused("", &["paths: [mesh], paused: true", "paths: [mesh]"]), "mesh/fleet.yaml false");
+        assert_eq!(paused("paused: true\n", &[live]), "mesh/fleet.yaml true");
     }
 
     #[test]

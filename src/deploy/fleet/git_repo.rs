@@ -1,6 +1,6 @@
 //! Rancher Fleet's `GitRepo`: which folders of a repository go to which clusters.
 //!
-//! In: the objects of a file. Out: each GitRepo that names clusters. Sources: fleet `internal/cmd/cli/apply/apply.go`
+//! In: the objects of a file. Out: each GitRepo with the clusters that it names. Sources: fleet `internal/cmd/cli/apply/apply.go`
 //! (`CreateBundles`, `CreateBundlesDriven`), and `internal/bundlereader/read.go` (`appendTargets`).
 
 use globset::{GlobBuilder, GlobMatcher};
@@ -35,7 +35,7 @@ pub(super) struct Clusters {
     pub is_paused: bool,
 }
 
-/// A GitRepo that names clusters.
+/// A GitRepo.
 #[derive(Debug)]
 pub(super) struct GitRepo {
     /// Its file.
@@ -44,8 +44,10 @@ pub(super) struct GitRepo {
     folders: Vec<GlobMatcher>,
     /// Whether the folders below them are meant too.
     is_deep: bool,
-    /// The clusters that its bundles go to.
+    /// The clusters that its bundles go to; none for those of a group of which the tree tells nothing.
     pub clusters: Vec<Clusters>,
+    /// Whether they keep what they have.
+    pub is_paused: bool,
 }
 
 /// Reads the clusters of a list of targets.
@@ -65,7 +67,7 @@ pub(super) fn clusters(targets: &[Value]) -> Vec<Clusters> {
 // === impl GitRepo ===
 
 impl GitRepo {
-    /// Reads the one that an object is. Without targets it goes to a group of which the tree tells nothing.
+    /// Reads the one that an object is; `None` where no folder of this repository is its.
     pub fn of(files: &dyn Files, object: &Object) -> Option<Self> {
         let spec = object.value.get("spec").filter(|_| object.is(GROUP, "GitRepo"))?;
         let texts = |all: &[Value], key: &[&str]| -> Vec<String> {
@@ -80,9 +82,10 @@ impl GitRepo {
         let is_here = |path: &&String| !path.is_empty() || files.has_root_of(&repositories::address(&url));
         let folders: Vec<GlobMatcher> = paths.iter().filter(is_here).filter_map(|path| glob(path)).collect();
         let mut clusters = clusters(spec.list_at("targets"));
-        clusters.iter_mut().for_each(|clusters| clusters.is_paused = is_paused(spec));
-        let is_told = !clusters.is_empty() && !folders.is_empty();
-        is_told.then(|| Self { file: object.file.clone(), folders, is_deep, clusters })
+        let is_paused = is_paused(spec);
+        clusters.iter_mut().for_each(|clusters| clusters.is_paused = is_paused);
+        let file = object.file.clone();
+        (!folders.is_empty()).then_some(Self { file, folders, is_deep, clusters, is_paused })
     }
 
     /// Returns the folder among its own that a folder is, or lies in.
@@ -135,7 +138,8 @@ mod tests {
         assert_eq!(of(&format!("paths: [/apps/*], {targets}")), ["apps/a<apps/a apps/a/b<apps/a"]);
         assert_eq!(of(&format!("bundles: [{{base: ./apps}}], paths: [other], {targets}")), ["apps<apps"]);
         assert_eq!(of(targets), ["< apps< apps/a< apps/a/b< other<"]);
-        assert_eq!(of("paths: [apps]"), [""; 0], "its clusters are those of a group");
+        let any = "its clusters are those of a group";
+        assert_eq!(of("paths: [apps]"), ["apps<apps apps/a<apps apps/a/b<apps"], "{any}");
     }
 
     #[test]
