@@ -195,6 +195,9 @@ fn every_kind_of_object_that_deploys_is_in_the_documents() {
     assert!(rows.len() >= 9);
     assert_eq!(explained.collect::<BTreeSet<_>>(), rows);
     let recipe = read("CONTRIBUTING.md");
+    let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let row = recipe.split_once("```rust\n").unwrap().1.split("```").next().unwrap();
+    assert!(plain(&read("src/deploy/kinds.rs")).contains(&plain(row)), "{row}");
     let words = recipe.split('`').filter_map(|text| text.split(' ').next());
     for named in words.filter(|word| word.starts_with("src/") || word.starts_with("tests/")) {
         assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join(named).exists(), "{named}");

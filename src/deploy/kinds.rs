@@ -65,7 +65,7 @@ pub enum Deployer {
     Kustomize,
 }
 
-const KINDS: [Kind; 10] = [
+const KINDS: &[Kind] = &[
     Kind {
         group: flux::KUSTOMIZATIONS,
         name: "Kustomization",
