@@ -51,7 +51,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    deploy::tree_chart::Outcome,
+    deploy::tree_chart::ChartOutcome,
     linkerd::EdgeVersion,
     repo::{BlobId, RepoPath},
     yaml::{Ceilings, Route},
@@ -129,7 +129,7 @@ pub struct Inventory {
     /// What the checks of a later step need to know of the repository.
     pub facts: Facts,
     /// What came of the charts whose folder is in the repository.
-    pub charted: Arc<[Outcome]>,
+    pub charted: Arc<[ChartOutcome]>,
     /// For the next scan of nearly the same tree.
     pub irrelevant: IrrelevantBlobs,
 }

@@ -12,7 +12,7 @@ use super::{
     context::{ProposalContext, ProposeError},
     observe::{self, Observed, Question},
     ownership::{Known, Planned},
-    reconcile::{self, Action, Held, Outcome},
+    reconcile::{self, Action, Held, Reconciled},
     wanted::Wanted,
 };
 use crate::{
@@ -224,7 +224,7 @@ impl<'a> Run<'a> {
     }
 
     /// Observes, and reads more as long as the decision asks for it.
-    fn decide(&mut self, refs: &Refs) -> Result<(Observed, Outcome), ProposeError> {
+    fn decide(&mut self, refs: &Refs) -> Result<(Observed, Reconciled), ProposeError> {
         let wanted = self.intent.proposal().map(|p| &p.wanted);
         let mut seen = observe::observe(self.context, refs, wanted.is_some(), self.known.take())?;
         loop {

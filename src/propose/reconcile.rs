@@ -120,7 +120,7 @@ pub enum Held {
 
 /// What is to be done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct Reconciled {
     /// The actions, in order.
     pub actions: Vec<Action>,
     /// Why nothing is proposed.
@@ -130,13 +130,13 @@ pub struct Outcome {
 }
 
 /// Decides; `wanted` is `None` where the plan has nothing to do any more. On a hold, do not ask: all stays as it is.
-pub fn reconcile(wanted: Option<&Wanted>, seen: &Observed, options: Options) -> Result<Outcome, Question> {
+pub fn reconcile(wanted: Option<&Wanted>, seen: &Observed, options: Options) -> Result<Reconciled, Question> {
     let (keep, strays) = open_pulls(seen);
     let mut outcome = match (wanted, keep) {
         (Some(wanted), Some(open)) => Case { wanted, seen, options }.open(open)?,
         (Some(wanted), None) => Case { wanted, seen, options }.none_open()?,
         (None, Some(open)) => withdraw(open, seen)?,
-        (None, None) => Outcome::default(),
+        (None, None) => Reconciled::default(),
     };
     let close =
         |stray: &Seen| [Action::MarkClosing(stray.pull.number, None), Action::Close(stray.pull.number)];
@@ -163,23 +163,27 @@ pub(super) fn open_pulls(seen: &Observed) -> (Option<&Seen>, Vec<&Seen>) {
     (keep, open().filter(stray).collect())
 }
 
-fn withdraw(open: &Seen, seen: &Observed) -> Result<Outcome, Question> {
+fn withdraw(open: &Seen, seen: &Observed) -> Result<Reconciled, Question> {
     if open.marker.is_none() {
-        return Ok(Outcome::default());
+        return Ok(Reconciled::default());
     }
     let pull = Some(open.pull.number);
     // Under another prefix it is as good as it was.
     if open.queued && seen.is_elsewhere {
         let held = Some(Held::Queued { pull: open.pull.number });
-        return Ok(Outcome { held, pull, ..Outcome::default() });
+        return Ok(Reconciled { held, pull, ..Reconciled::default() });
     }
     match seen.tip {
-        Some(_) if whose(seen)?.ownership == Ownership::Person => Ok(Outcome {
+        Some(_) if whose(seen)?.ownership == Ownership::Person => Ok(Reconciled {
             held: Some(Held::NothingLeft { pull: open.pull.number }),
             pull,
-            ..Outcome::default()
+            ..Reconciled::default()
         }),
-        _ => Ok(Outcome { actions: close(open, seen, open.ticks.skipped())?, pull, ..Outcome::default() }),
+        _ => Ok(Reconciled {
+            actions: close(open, seen, open.ticks.skipped())?,
+            pull,
+            ..Reconciled::default()
+        }),
     }
 }
 
@@ -247,41 +251,41 @@ impl Held {
 
 impl Case<'_> {
     /// There is an open pull request.
-    fn open(&self, open: &Seen) -> Result<Outcome, Question> {
+    fn open(&self, open: &Seen) -> Result<Reconciled, Question> {
         let pull = Some(open.pull.number);
         let skipped = open.ticks.skipped().filter(|r| *r >= self.wanted.release);
         if let Some(release) = skipped.filter(|_| self.wanted.undoes.is_none()) {
             let held = Some(Held::Declined { release, pull: open.pull.number });
-            return Ok(Outcome { actions: close(open, self.seen, Some(release))?, held, pull: None });
+            return Ok(Reconciled { actions: close(open, self.seen, Some(release))?, held, pull: None });
         }
         if self.settled(open) {
             let person = open.marker.as_ref().is_some_and(|m| m.person);
             let held = person.then_some(Held::PersonsBranch { pull: open.pull.number });
-            return Ok(Outcome { actions: Vec::new(), held, pull });
+            return Ok(Reconciled { actions: Vec::new(), held, pull });
         }
         if open.queued {
             let held = Some(Held::Queued { pull: open.pull.number });
-            return Ok(Outcome { held, pull, ..Outcome::default() });
+            return Ok(Reconciled { held, pull, ..Reconciled::default() });
         }
         // An open pull request without its branch: the forge has not noticed yet that the branch is gone.
         let Some(tip) = self.seen.tip else {
-            return Ok(Outcome { actions: self.update(open, Some(self.fresh(None))), held: None, pull });
+            return Ok(Reconciled { actions: self.update(open, Some(self.fresh(None))), held: None, pull });
         };
         let head = whose(self.seen)?;
         let retake = open.ticks.has(CheckBox::Retake);
         if head.ownership == Ownership::Person && !retake {
             let held = Some(Held::PersonsBranch { pull: open.pull.number });
-            return Ok(Outcome { actions: self.note(open), held, pull });
+            return Ok(Reconciled { actions: self.note(open), held, pull });
         }
         // One that would go down, since its release goes no further, stops at what somebody said no to.
         if self.goes_down(open)
             && let Some(held) = self.declined()?
         {
-            return Ok(Outcome { actions: close(open, self.seen, None)?, held: Some(held), pull: None });
+            return Ok(Reconciled { actions: close(open, self.seen, None)?, held: Some(held), pull: None });
         }
         let retake = retake && head.ownership == Ownership::Person;
         let push = if retake { Some(self.grow(tip, None, true)) } else { self.push(tip, open, head) };
-        Ok(Outcome { actions: self.update(open, push), held: None, pull })
+        Ok(Reconciled { actions: self.update(open, push), held: None, pull })
     }
 
     /// Tells whether an open upgrade is to become one to an older release.
@@ -402,12 +406,12 @@ impl Case<'_> {
     }
 
     /// There is no open pull request.
-    fn none_open(&self) -> Result<Outcome, Question> {
+    fn none_open(&self) -> Result<Reconciled, Question> {
         // Who wants a change taken back says so each time.
         if self.wanted.undoes.is_none()
             && let Some(held) = self.declined()?
         {
-            return Ok(Outcome { held: Some(held), ..Outcome::default() });
+            return Ok(Reconciled { held: Some(held), ..Reconciled::default() });
         }
         let push = match self.seen.tip {
             None => Some(self.fresh(None)),
@@ -417,7 +421,7 @@ impl Case<'_> {
                     let head = whose(self.seen)?;
                     if head.ownership == Ownership::Person {
                         let held = Some(Held::BranchOccupied { tip });
-                        return Ok(Outcome { held, ..Outcome::default() });
+                        return Ok(Reconciled { held, ..Reconciled::default() });
                     }
                     let behind = self.options.update == Update::Behind && !self.contains_base(head, None);
                     match (self.is_current(head, None) && !behind, left) {
@@ -436,7 +440,7 @@ impl Case<'_> {
         }
         // The marker that opens it does not say yet that the status was set and who was asked; this one does.
         actions.push(Action::Write);
-        Ok(Outcome { actions, held: None, pull: None })
+        Ok(Reconciled { actions, held: None, pull: None })
     }
 
     /// The pull request that left the branch at this tip.

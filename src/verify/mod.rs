@@ -103,7 +103,7 @@ pub struct Verification<'a> {
 
 /// What one check saw.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Outcome {
+pub struct CheckResult {
     /// The check.
     pub check: CheckId,
     /// What it looked at, one phrase.
@@ -197,10 +197,10 @@ const CHECKS: &[(CheckId, Check)] = &[
 const ONWARD: [CheckId; 4] = [minimal_diff::ID, idempotent::ID, version_agreement::ID, required_hop::ID];
 
 /// Runs every check and returns what each looked at and found.
-pub fn outcomes(input: &Verification<'_>) -> Vec<Outcome> {
+pub fn outcomes(input: &Verification<'_>) -> Vec<CheckResult> {
     let run = |(check, run): &(CheckId, Check)| {
         let Checked { looked_at, findings } = run(input);
-        Outcome { check: *check, looked_at, findings: united(findings) }
+        CheckResult { check: *check, looked_at, findings: united(findings) }
     };
     let goes_back = input.plan.undoes.is_some();
     CHECKS.iter().filter(|(check, _)| !goes_back || !ONWARD.contains(check)).map(run).collect()

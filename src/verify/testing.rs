@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{CheckId, Clock, Finding, Outcome, Severity, Verification, outcomes, verify};
+use super::{CheckId, CheckResult, Clock, Finding, Severity, Verification, outcomes, verify};
 use crate::{
     linkerd::EdgeVersion,
     pins::{Installed, Inventory, Stage},
@@ -227,7 +227,7 @@ impl Case {
         self.run().1
     }
 
-    fn run(mut self) -> (Vec<Outcome>, Vec<Finding>) {
+    fn run(mut self) -> (Vec<CheckResult>, Vec<Finding>) {
         self.place();
         let tree = MemoryTree::new(self.files.iter().map(|(name, text)| (name.as_str(), text.as_bytes())));
         for pin in &mut self.inventory.pins {

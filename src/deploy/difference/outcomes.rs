@@ -11,7 +11,7 @@ use crate::{
         chart::{ChartRelease, Layer},
         files::Files,
         object::Object,
-        tree_chart::Outcome,
+        tree_chart::ChartOutcome,
         value::{Part, Scalar},
     },
     repo::RepoPath,
@@ -35,7 +35,7 @@ impl Compared {
     /// Compares what came of charts of the tree.
     pub fn outcomes(
         &mut self,
-        (was, is): (&[Outcome], &[Outcome]),
+        (was, is): (&[ChartOutcome], &[ChartOutcome]),
         files: (&dyn Files, &dyn Files),
         replaced: &Replaced,
         regenerated: &dyn Fn(&Object) -> bool,
@@ -66,18 +66,23 @@ impl Compared {
 }
 
 /// Finds for each outcome the one after: of the same values where there is one, else of the same object.
-fn pairs<'o>(was: &'o [Outcome], is: &'o [Outcome], replaced: &Replaced) -> Vec<(&'o Outcome, &'o Outcome)> {
-    let mut same: BTreeMap<Key, Vec<&Outcome>> = BTreeMap::new();
+fn pairs<'o>(
+    was: &'o [ChartOutcome],
+    is: &'o [ChartOutcome],
+    replaced: &Replaced,
+) -> Vec<(&'o ChartOutcome, &'o ChartOutcome)> {
+    let mut same: BTreeMap<Key, Vec<&ChartOutcome>> = BTreeMap::new();
     for outcome in is.iter().rev() {
         same.entry(key(&outcome.release, &Replaced::default())).or_default().push(outcome);
     }
-    let mut alike = |outcome: &Outcome| same.get_mut(&key(&outcome.release, replaced)).and_then(Vec::pop);
+    let mut alike =
+        |outcome: &ChartOutcome| same.get_mut(&key(&outcome.release, replaced)).and_then(Vec::pop);
     let found: Vec<_> = was.iter().map(|outcome| (outcome, alike(outcome))).collect();
-    let mut left: BTreeMap<[&str; 2], Vec<&Outcome>> = BTreeMap::new();
+    let mut left: BTreeMap<[&str; 2], Vec<&ChartOutcome>> = BTreeMap::new();
     for outcome in same.into_values().flatten() {
         left.entry(asked_by(outcome)).or_default().push(outcome);
     }
-    let mut any = |outcome: &'o Outcome| left.get_mut(&asked_by(outcome)).and_then(Vec::pop);
+    let mut any = |outcome: &'o ChartOutcome| left.get_mut(&asked_by(outcome)).and_then(Vec::pop);
     found.into_iter().filter_map(|(old, new)| Some((old, new.or_else(|| any(old))?))).collect()
 }
 
@@ -91,7 +96,7 @@ fn key(release: &ChartRelease, replaced: &Replaced) -> Key {
     [release.file.to_string(), release.part.clone()].into_iter().chain(texts).collect()
 }
 
-fn asked_by(outcome: &Outcome) -> [&str; 2] {
+fn asked_by(outcome: &ChartOutcome) -> [&str; 2] {
     [outcome.release.file.as_str(), &outcome.release.part]
 }
 
@@ -107,7 +112,7 @@ fn fellows(was: Vec<Object>, is: Vec<Object>, replaced: &Replaced) -> (Vec<Objec
 
 /// Takes out of an object what nobody can say what it should be: the data of Secrets, digests, annotations that neither stand
 /// in the tree nor name a release.
-fn settled(object: &Object, of: &Outcome, replaced: &Replaced) -> Object {
+fn settled(object: &Object, of: &ChartOutcome, replaced: &Replaced) -> Object {
     let mut object = object.clone();
     if object.kind() == "Secret" {
         ["data", "stringData"].into_iter().for_each(|key| drop(object.value.remove(key)));

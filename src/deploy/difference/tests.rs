@@ -1,7 +1,7 @@
 //! What an edit changes beyond its texts, on trees of a few files.
 
 use super::*;
-use crate::deploy::{chart::Repository, testing::files, tree_chart::Outcome};
+use crate::deploy::{chart::Repository, testing::files, tree_chart::ChartOutcome};
 
 const OVERLAY: &str = "resources: [release.yaml]\npatches:\n- target: {kind: HelmRelease}\n  patch: |\n    - {op: test, path: \
                        /spec/version, value: 2026.8.2}\n    - {op: replace, path: /spec/interval, value: 1h}\n";
@@ -335,7 +335,7 @@ fn what_a_tool_that_is_run_brings_is_compared_too() {
 }
 
 /// What comes of a chart, as Helm prints it.
-fn outcome(printed: &str) -> Outcome {
+fn outcome(printed: &str) -> ChartOutcome {
     let path = |text: &str| RepoPath::new(text).unwrap();
     let tree = files(&[("c/templates/a.yaml", printed)]);
     let mut objects = Object::of_file(&tree, &path("c/templates/a.yaml"));
@@ -343,11 +343,11 @@ fn outcome(printed: &str) -> Outcome {
         object.value = object.value.with_scalars(&mut |text| Some(Scalar::made(&text.text()))).unwrap();
     }
     let release = ChartRelease::new(&path("c/Chart.yaml"), Scalar::made("c"), Repository::Git(None));
-    Outcome { release, objects, has_chance: false, notes: Vec::new() }
+    ChartOutcome { release, objects, has_chance: false, notes: Vec::new() }
 }
 
 /// Compares what came of a chart whose version moved.
-fn came(before: Outcome, after: Outcome) -> Vec<Difference> {
+fn came(before: ChartOutcome, after: ChartOutcome) -> Vec<Difference> {
     let mut replaced = Replaced::default();
     replaced.add(&RepoPath::new("c/values.yaml").unwrap(), 3..11, "2026.8.2", "2026.9.1");
     let mut compared = Compared::default();
@@ -372,16 +372,16 @@ fn what_a_chart_gives_for_one_release_alone_is_named_with_its_template() {
     );
     let by_chance = |name: &str, text: &str| {
         let rest = format!("text: {text}\n---\nkind: Job\nmetadata: {{name: job-{name}}}\n");
-        Outcome { has_chance: true, ..moved("2026.8.2", &rest) }
+        ChartOutcome { has_chance: true, ..moved("2026.8.2", &rest) }
     };
     assert_eq!(
-        came(by_chance("xq", "hG3t"), Outcome { has_chance: true, ..moved("2026.9.1", "text: pT5m\n") }),
+        came(by_chance("xq", "hG3t"), ChartOutcome { has_chance: true, ..moved("2026.9.1", "text: pT5m\n") }),
         []
     );
     let failed = || {
         let (what, why) = ("c".to_owned(), "it is no release".to_owned());
         let note = Note::new(&RepoPath::new("c/Chart.yaml").unwrap(), About::Fails { what, why });
-        Outcome { notes: vec![note], ..moved("2026.8.2", "") }
+        ChartOutcome { notes: vec![note], ..moved("2026.8.2", "") }
     };
     let found = came(moved("2026.8.2", ""), failed());
     assert!(matches!(found[..], [Difference { what: What::Fails(_), .. }]), "{found:?}");

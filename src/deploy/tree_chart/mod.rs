@@ -36,7 +36,7 @@ use trace::{Comparison, Printed};
 
 pub use crate::helm::Evaluate;
 pub use evaluations::Evaluations;
-pub use outcome::Outcome;
+pub use outcome::ChartOutcome;
 pub use package::{Package, is_chart};
 
 /// Charts that are evaluated, each as often as it is deployed.

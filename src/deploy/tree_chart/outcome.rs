@@ -9,7 +9,7 @@ use crate::deploy::{
 
 /// A chart of the tree as somebody has it rendered, and what came of it.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct ChartOutcome {
     /// The chart, with its values.
     pub release: ChartRelease,
     /// Its objects.
@@ -20,9 +20,9 @@ pub struct Outcome {
     pub notes: Vec<Note>,
 }
 
-// === impl Outcome ===
+// === impl ChartOutcome ===
 
-impl Outcome {
+impl ChartOutcome {
     /// Keeps all that came of a release.
     pub fn new(release: &ChartRelease, rendered: &Rendered) -> Self {
         let (objects, notes) = (rendered.objects.clone(), rendered.notes.clone());

@@ -13,7 +13,7 @@ use crate::{
         About, ChartRelease, Files as _, Layer, Note, Object, Scalar, Value,
         chart::Repository,
         kinds,
-        tree_chart::{Evaluations, Outcome, Rendered},
+        tree_chart::{ChartOutcome, Evaluations, Rendered},
         umbrella,
     },
     linkerd::{self, CONTROL_PLANE, CRDS, MULTICLUSTER, VIZ},
@@ -38,7 +38,7 @@ pub(in crate::pins) struct Charted {
     /// Objects that name a release, and those that have others deployed.
     pub made: Evaluations,
     /// All that came of each chart, for whoever compares it with another tree's.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<ChartOutcome>,
 }
 
 // === impl Charted ===
@@ -55,7 +55,7 @@ impl Charted {
         if !off.is_empty() {
             self.made.keep_off(release, off);
         }
-        self.outcomes.push(Outcome::new(release, rendered));
+        self.outcomes.push(ChartOutcome::new(release, rendered));
         self.followed.extend(rendered.followed.iter().cloned());
         self.read.extend(rendered.read.iter().cloned());
         self.notes.extend(rendered.notes.iter().cloned());

@@ -53,7 +53,7 @@ fn ours(plan: &str) -> Option<Head> {
     Some(Head { ownership, parents: vec![BASE], chain: vec![TIP] })
 }
 
-fn decide(seen: &Observed) -> Result<Outcome, Question> {
+fn decide(seen: &Observed) -> Result<Reconciled, Question> {
     reconcile(Some(&wanted()), seen, CONFLICT)
 }
 
@@ -61,7 +61,7 @@ fn decide(seen: &Observed) -> Result<Outcome, Question> {
 fn a_pull_request_in_the_merge_queue_is_left_in_it() {
     let mut queued = pull(1, PullState::Open, Some(Marker { inputs: "others".into(), ..marker() }));
     queued.queued = true;
-    let held = Outcome { held: Some(Held::Queued { pull: 1 }), pull: Some(1), ..Outcome::default() };
+    let held = Reconciled { held: Some(Held::Queued { pull: 1 }), pull: Some(1), ..Reconciled::default() };
     assert_eq!(decide(&seen(vec![queued.clone()])), Ok(held.clone()));
     let elsewhere = Observed { is_elsewhere: true, ..seen(vec![queued.clone()]) };
     assert_eq!(reconcile(None, &elsewhere, CONFLICT), Ok(held));
@@ -74,16 +74,17 @@ fn one_that_is_not_wanted_any_more_is_closed_in_the_merge_queue_too() {
     let queued = Seen { queued: true, ..pull(1, PullState::Open, Some(marker())) };
     let unwanted = |head| reconcile(None, &Observed { head, ..seen(vec![queued.clone()]) }, CONFLICT);
     let actions = vec![Action::MarkClosing(1, None), Action::DeleteBranch(TIP), Action::Close(1)];
-    assert_eq!(unwanted(ours("f")), Ok(Outcome { actions, pull: Some(1), ..Outcome::default() }));
+    assert_eq!(unwanted(ours("f")), Ok(Reconciled { actions, pull: Some(1), ..Reconciled::default() }));
     let person = Head { ownership: Ownership::Person, ..ours("f").unwrap() };
-    let left = Outcome { held: Some(Held::NothingLeft { pull: 1 }), pull: Some(1), ..Outcome::default() };
+    let left =
+        Reconciled { held: Some(Held::NothingLeft { pull: 1 }), pull: Some(1), ..Reconciled::default() };
     assert_eq!(unwanted(Some(person)), Ok(left), "what a person pushed is left");
 }
 
 #[test]
 fn a_settled_pull_request_asks_for_nothing() {
     let outcome = decide(&seen(vec![pull(1, PullState::Open, Some(marker()))])).expect("no question");
-    assert_eq!(outcome, Outcome { pull: Some(1), ..Outcome::default() });
+    assert_eq!(outcome, Reconciled { pull: Some(1), ..Reconciled::default() });
 }
 
 #[test]
@@ -138,7 +139,7 @@ fn one_opened_by_a_person_elsewhere_is_theirs() {
     let mut seen = seen(vec![theirs]);
     seen.head = ours("f3");
     assert_eq!(decide(&seen).expect("no question").actions, [Action::Open, Action::SetStatus, Action::Write]);
-    assert_eq!(reconcile(None, &seen, CONFLICT).expect("no question"), Outcome::default());
+    assert_eq!(reconcile(None, &seen, CONFLICT).expect("no question"), Reconciled::default());
 }
 
 #[test]
@@ -153,7 +154,7 @@ fn who_closed_is_asked_only_where_it_matters() {
     let mut no = closed(declined);
     no.tip = None;
     let held = Some(Held::Declined { release: release(3), pull: 1 });
-    assert_eq!(decide(&no), Ok(Outcome { held, ..Outcome::default() }));
+    assert_eq!(decide(&no), Ok(Reconciled { held, ..Reconciled::default() }));
 }
 
 #[test]
@@ -161,7 +162,7 @@ fn a_no_to_a_newer_release_stands_for_the_older_too() {
     let mut closed = pull(1, PullState::Closed, Some(Marker { release: release(4), ..marker() }));
     closed.closer = Some(Closer::Unknown);
     let held = Some(Held::Declined { release: release(4), pull: 1 });
-    assert_eq!(decide(&seen(vec![closed])), Ok(Outcome { held, ..Outcome::default() }));
+    assert_eq!(decide(&seen(vec![closed])), Ok(Reconciled { held, ..Reconciled::default() }));
 }
 
 #[test]
@@ -181,10 +182,10 @@ fn nothing_wanted_and_nothing_of_ours_asks_for_nothing() {
     for state in [PullState::Merged, PullState::Closed] {
         assert_eq!(
             reconcile(None, &seen(vec![pull(1, state, Some(marker()))]), CONFLICT),
-            Ok(Outcome::default())
+            Ok(Reconciled::default())
         );
     }
-    assert_eq!(reconcile(None, &seen(vec![]), CONFLICT), Ok(Outcome::default()));
+    assert_eq!(reconcile(None, &seen(vec![]), CONFLICT), Ok(Reconciled::default()));
 }
 
 #[test]
