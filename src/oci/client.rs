@@ -16,7 +16,7 @@ use super::{
     challenge::{self, Challenge},
     manifest::{self, MANIFEST, hash},
 };
-use crate::sys::http::{Found, Http, HttpError, Question, Reply, shown};
+use crate::sys::http::{Existence, Http, HttpError, Question, Reply, shown};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -152,16 +152,16 @@ impl Client<'_> {
         let kept = || self.registries.tokens.lock().unwrap_or_else(PoisonError::into_inner);
         let known = kept().get(at).cloned();
         let mut reply = self.ask(wanted, known.as_ref())?;
-        if let Found::Who(headers) = &reply.found {
+        if let Existence::Who(headers) = &reply.found {
             // A token that is known is one that has expired.
             let authorization = self.authorization(at, wanted.url, headers)?;
             reply = self.ask(wanted, Some(&authorization))?;
             kept().insert(at.clone(), authorization);
         }
         match reply.found {
-            Found::Yes => Ok(Some(reply)),
-            Found::No => Ok(None),
-            Found::Who(_) => Err(refused(wanted.url).into()),
+            Existence::Yes => Ok(Some(reply)),
+            Existence::No => Ok(None),
+            Existence::Who(_) => Err(refused(wanted.url).into()),
         }
     }
 
@@ -196,7 +196,7 @@ impl Client<'_> {
             Err(HttpError::Refused { .. }) if withheld => return Err(untold),
             reply => reply?,
         };
-        if reply.found != Found::Yes {
+        if reply.found != Existence::Yes {
             return Err(if withheld { untold } else { refused(&realm).into() });
         }
         // The parser's words could quote the token.

@@ -13,7 +13,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
 
 pub use self::{
-    ask::{Found, Question, Reply},
+    ask::{Existence, Question, Reply},
     pauses::{Caller, Pauses},
     traffic::{Host, Traffic},
 };

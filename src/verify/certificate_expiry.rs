@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use self::found::{Found, Role, found, in_object, is_stand_in};
+use self::found::{FoundCertificate, Role, found, in_object, is_stand_in};
 use super::{CheckId, Checked, Clock, Finding, Place, Severity, Verification, count};
 use crate::{
     helm::key_material::{Certificate, certificates},
@@ -32,7 +32,7 @@ const WARN_DAYS: i64 = 60;
 const DAY: i64 = 24 * 60 * 60;
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
-    let all: Vec<Found> = input.rendered.done.iter().flat_map(found).collect();
+    let all: Vec<FoundCertificate> = input.rendered.done.iter().flat_map(found).collect();
     let once = once(&all);
     let mut findings = expiries(&once, input.clock);
     // A way back that keeps what has expired makes nothing worse, and may be what somebody needs now.
@@ -56,7 +56,7 @@ pub(super) fn at_rest(sets: &[Committed], now: Timestamp) -> Vec<Finding> {
         {
             let place = Place { path: file.path.clone(), line: Some(file.manifest.line(object)) };
             let chain = certificates(text);
-            all.push(Found { what, role, chain, place });
+            all.push(FoundCertificate { what, role, chain, place });
         }
     }
     let told = expiries(&once(&all), &Clock::new(now)).into_iter().chain(belongs::of_all(&all));
@@ -77,7 +77,7 @@ fn placed_in(file: &CommittedFile) -> impl Iterator<Item = (&Object, Place)> {
 }
 
 /// A certificate that stands in several objects is told of once.
-fn once(all: &[Found]) -> BTreeMap<&Certificate, &Found> {
+fn once(all: &[FoundCertificate]) -> BTreeMap<&Certificate, &FoundCertificate> {
     let mut once = BTreeMap::new();
     for found in all {
         for certificate in &found.chain {
@@ -87,12 +87,12 @@ fn once(all: &[Found]) -> BTreeMap<&Certificate, &Found> {
     once
 }
 
-fn expiries(once: &BTreeMap<&Certificate, &Found>, clock: &Clock) -> Vec<Finding> {
+fn expiries(once: &BTreeMap<&Certificate, &FoundCertificate>, clock: &Clock) -> Vec<Finding> {
     once.iter().filter_map(|(certificate, found)| expiry(clock, found, certificate)).collect()
 }
 
 /// Says how long the certificates last that this change carries over.
-fn dates(once: &BTreeMap<&Certificate, &Found>) -> Option<Finding> {
+fn dates(once: &BTreeMap<&Certificate, &FoundCertificate>) -> Option<Finding> {
     let first =
         |role: Role| once.iter().filter(|(_, found)| found.role == role).map(|(c, _)| c.last_day()).min();
     let roles = [
@@ -129,7 +129,7 @@ fn outside(renderings: &[Rendering]) -> Option<Finding> {
     (!names.is_empty()).then(|| Finding::info(ID, reason))
 }
 
-fn expiry(clock: &Clock, found: &Found, certificate: &Certificate) -> Option<Finding> {
+fn expiry(clock: &Clock, found: &FoundCertificate, certificate: &Certificate) -> Option<Finding> {
     let is_valid = |c: &Certificate| clock.has_reached(c.not_before) && !clock.has_reached(c.not_after);
     let day = certificate.last_day();
     let (severity, words) = if !clock.has_reached(certificate.not_before) {
@@ -159,7 +159,7 @@ fn expiry(clock: &Clock, found: &Found, certificate: &Certificate) -> Option<Fin
     Some(placed(found, Finding::new(ID, severity, format!("{} {words}", found.what)).hint(hint(found.role))))
 }
 
-fn placed(found: &Found, finding: Finding) -> Finding {
+fn placed(found: &FoundCertificate, finding: Finding) -> Finding {
     Finding { place: Some(found.place.clone()), ..finding }
 }
 

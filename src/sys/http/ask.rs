@@ -33,7 +33,7 @@ pub struct Question<'a> {
 #[derive(Clone, Debug)]
 pub struct Reply {
     /// Whether it has what was asked for.
-    pub found: Found,
+    pub found: Existence,
     /// The body.
     pub body: Vec<u8>,
     /// Where the next page is, by the `Link` header, absolute.
@@ -44,7 +44,7 @@ pub struct Reply {
 
 /// Whether a server has what was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum Existence {
     /// It has.
     Yes,
     /// It has not.
@@ -72,9 +72,9 @@ impl Http {
             }
             let all = response.headers().get_all(header::WWW_AUTHENTICATE);
             let found = match status {
-                StatusCode::OK => Found::Yes,
-                StatusCode::NOT_FOUND => Found::No,
-                StatusCode::UNAUTHORIZED => Found::Who(
+                StatusCode::OK => Existence::Yes,
+                StatusCode::NOT_FOUND => Existence::No,
+                StatusCode::UNAUTHORIZED => Existence::Who(
                     all.iter().filter_map(|value| value.to_str().ok().map(str::to_owned)).collect(),
                 ),
                 _ => return Err(unwelcome(&url, &response)),
@@ -83,7 +83,7 @@ impl Http {
             let digest = response.headers().get("docker-content-digest");
             let digest = digest.and_then(|value| value.to_str().ok()).map(str::to_owned);
             let body = match found {
-                Found::Yes if !question.head => {
+                Existence::Yes if !question.head => {
                     read_body(response, question.url, question.limit, question.timeout).await?
                 }
                 _ => Vec::new(),

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     ID,
-    found::{Found, Role, bundles},
+    found::{FoundCertificate, Role, bundles},
     placed,
 };
 use crate::{
@@ -28,7 +28,7 @@ const PAIRS: [(&str, &str); 6] = [
 ];
 
 /// Says what does not go together.
-pub(super) fn findings(renderings: &[Rendering], all: &[Found]) -> Vec<Finding> {
+pub(super) fn findings(renderings: &[Rendering], all: &[FoundCertificate]) -> Vec<Finding> {
     let mut findings = of_all(all);
     for rendering in renderings {
         findings.extend(WEBHOOKS.iter().filter_map(|webhook| of_values(rendering, webhook)));
@@ -43,14 +43,14 @@ pub(super) fn findings(renderings: &[Rendering], all: &[Found]) -> Vec<Finding> 
 }
 
 /// Compares issuers with anchors, and the keys of both with what Linkerd takes.
-pub(super) fn of_all(all: &[Found]) -> Vec<Finding> {
+pub(super) fn of_all(all: &[FoundCertificate]) -> Vec<Finding> {
     let of = |role: Role| all.iter().filter(move |found| found.role == role);
     let anchors: Vec<&Certificate> = of(Role::Anchor).flat_map(|found| &found.chain).collect();
     let unsigned = of(Role::Issuer).filter_map(|issuer| unsigned(issuer, &anchors));
     unsigned.chain(of(Role::Issuer).chain(of(Role::Anchor)).filter_map(wrong_key)).collect()
 }
 
-fn unsigned(issuer: &Found, anchors: &[&Certificate]) -> Option<Finding> {
+fn unsigned(issuer: &FoundCertificate, anchors: &[&Certificate]) -> Option<Finding> {
     let reason = format!("{} is not signed by any of the trust anchors that were found", issuer.what);
     let hint = "have the issuer signed by the trust anchor, or add the anchor that signed it to the bundle";
     let finding = Finding::warn(ID, reason).hint(hint);
@@ -66,7 +66,7 @@ fn is_strange(chain: &[Certificate], authorities: &[&Certificate]) -> bool {
 }
 
 /// An issuer must have ECDSA P-256, an anchor that or RSA (L2 pkg/issuercerts).
-fn wrong_key(found: &Found) -> Option<Finding> {
+fn wrong_key(found: &FoundCertificate) -> Option<Finding> {
     let (kinds, wanted) = match found.role {
         Role::Issuer => (&[KeyKind::P256][..], "ECDSA P-256"),
         _ => (&[KeyKind::P256, KeyKind::Rsa][..], "ECDSA P-256 or RSA"),

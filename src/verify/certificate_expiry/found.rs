@@ -36,7 +36,7 @@ pub(super) enum Role {
 }
 
 /// A certificate, or a chain or bundle of them, and where it was found.
-pub(super) struct Found {
+pub(super) struct FoundCertificate {
     pub what: String,
     pub role: Role,
     pub chain: Vec<Certificate>,
@@ -44,12 +44,12 @@ pub(super) struct Found {
 }
 
 /// Finds the certificates that a rendering carries over: in committed objects, and in users' values.
-pub(super) fn found(rendering: &Rendering) -> Vec<Found> {
+pub(super) fn found(rendering: &Rendering) -> Vec<FoundCertificate> {
     let mut out = Vec::new();
     let mut add = |what: String, role: Role, text: Option<&str>, (path, line): (&RepoPath, Option<usize>)| {
         let chain = text.map(certificates).unwrap_or_default();
         if !chain.is_empty() {
-            out.push(Found { what, role, chain, place: Place { path: path.clone(), line } });
+            out.push(FoundCertificate { what, role, chain, place: Place { path: path.clone(), line } });
         }
     };
     if rendering.committed {
