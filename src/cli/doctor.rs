@@ -7,7 +7,7 @@ use super::{
     args::LookArgs,
     error::MIRRORS,
     request::{HelmChoice, RunRequest},
-    session::{self, Place, Session},
+    session::{self, RemoteOrHead, Session},
 };
 use crate::{
     config::Config,
@@ -156,8 +156,8 @@ impl Examination<'_> {
     fn remote(&mut self) -> Option<()> {
         let (session, request) = (self.session, self.request);
         let place = session.place(request, true).and_then(|place| match place {
-            Place::Remote(url) => Ok(url),
-            Place::Head(_) => Err(session::no_origin(&request.repository)),
+            RemoteOrHead::Remote(url) => Ok(url),
+            RemoteOrHead::Head(_) => Err(session::no_origin(&request.repository)),
         });
         let url = self.taken("repository", place)?;
         let forge = self.taken("forge", session::choose_forge(request, &url))?;

@@ -53,7 +53,7 @@ pub(super) struct Session<'t> {
 }
 
 /// Where a request's commits come from and go to.
-pub(super) enum Place {
+pub(super) enum RemoteOrHead {
     /// A remote, by URL or by the path of a bare folder.
     Remote(String),
     /// The HEAD commit of a clone.
@@ -134,8 +134,8 @@ impl<'t> Session<'t> {
         ) -> Result<RunReport, pipeline::Error>,
     ) -> Result<RunReport, Error> {
         let url = match self.place(request, true)? {
-            Place::Remote(url) => url,
-            Place::Head(_) => return Err(no_origin(&request.repository)),
+            RemoteOrHead::Remote(url) => url,
+            RemoteOrHead::Head(_) => return Err(no_origin(&request.repository)),
         };
         self.with_token(request, &url, |token| {
             let forge = choose_forge(request, &url)?;
@@ -192,8 +192,10 @@ impl<'t> Session<'t> {
         ) -> Result<T, pipeline::Error>,
     ) -> Result<T, Error> {
         let url = match self.place(request, false)? {
-            Place::Head(head) => return self.operate(request, catalog, |operator| of_head(*head, operator)),
-            Place::Remote(url) => url,
+            RemoteOrHead::Head(head) => {
+                return self.operate(request, catalog, |operator| of_head(*head, operator));
+            }
+            RemoteOrHead::Remote(url) => url,
         };
         self.with_token(request, &url, |token| {
             let forge = choose_forge(request, &url);
@@ -279,18 +281,18 @@ impl<'t> Session<'t> {
 
     /// A path is a remote for a run, where it is a bare folder or has an `origin`; for a plan only where it is a bare
     /// folder whose proposals are named too.
-    pub(super) fn place(&self, request: &RunRequest, writes: bool) -> Result<Place, Error> {
+    pub(super) fn place(&self, request: &RunRequest, writes: bool) -> Result<RemoteOrHead, Error> {
         let path = match &request.repository {
-            Repository::Remote(url) => return Ok(Place::Remote(url.as_str().to_owned())),
+            Repository::Remote(url) => return Ok(RemoteOrHead::Remote(url.as_str().to_owned())),
             Repository::Path(path) => path,
         };
         let head = open_path(path)?;
         if head.is_bare && (writes || request.forge.named_directory().is_some()) {
-            return Ok(Place::Remote(path.display().to_string()));
+            return Ok(RemoteOrHead::Remote(path.display().to_string()));
         }
         match head.origin.clone().filter(|_| writes) {
-            Some(origin) => Ok(Place::Remote(origin)),
-            None => Ok(Place::Head(Box::new(head))),
+            Some(origin) => Ok(RemoteOrHead::Remote(origin)),
+            None => Ok(RemoteOrHead::Head(Box::new(head))),
         }
     }
 

@@ -31,7 +31,7 @@ pub enum Mirror {
 
 /// Where a mirror is asked for a chart.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum AskedAt {
     /// At this index.
     Index(Url),
     /// In this repository.
@@ -53,12 +53,12 @@ pub struct BadMirror {
 impl Mirror {
     /// Returns where a chart from an address is asked for, where that is this mirror or lies below it. What a pin names
     /// chooses the path alone, and that only in plain letters.
-    pub(super) fn place(&self, address: &str, chart: &str) -> Option<Place> {
+    pub(super) fn place(&self, address: &str, chart: &str) -> Option<AskedAt> {
         match self {
-            Self::Index(mirror) => index_below(mirror, address).map(Place::Index),
+            Self::Index(mirror) => index_below(mirror, address).map(AskedAt::Index),
             Self::Registry(mirror) => {
                 let address = Address::parse(address).filter(|address| address.lies_in(mirror))?;
-                Some(Place::Repository(address.of_chart(chart)))
+                Some(AskedAt::Repository(address.of_chart(chart)))
             }
         }
     }
@@ -132,8 +132,8 @@ mod tests {
     fn only_what_lies_in_a_mirror_is_asked() {
         let mirror: Mirror = "https://m.example/l5d/".parse().unwrap();
         let index = |address: &str| match mirror.place(address, "linkerd-crds") {
-            Some(Place::Index(url)) => Some(url.to_string()),
-            Some(Place::Repository(address)) => panic!("{address}"),
+            Some(AskedAt::Index(url)) => Some(url.to_string()),
+            Some(AskedAt::Repository(address)) => panic!("{address}"),
             None => None,
         };
         assert_eq!(index("https://m.example/l5d").as_deref(), Some("https://m.example/l5d/index.yaml"));
@@ -164,7 +164,7 @@ mod tests {
     fn a_registry_is_asked_below_its_path_alone() {
         let mirror: Mirror = "oci://cr.example/l5d".parse().unwrap();
         let place = |address: &str| match mirror.place(address, "linkerd-crds") {
-            Some(Place::Repository(address)) => Some(address.to_string()),
+            Some(AskedAt::Repository(address)) => Some(address.to_string()),
             _ => None,
         };
         let crds = Some("oci://cr.example/l5d/linkerd-crds".to_owned());

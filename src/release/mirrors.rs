@@ -11,7 +11,7 @@ use std::{
 
 use url::Url;
 
-use super::{Mirror, Sources, feed, mirror::Place};
+use super::{Mirror, Sources, feed, mirror::AskedAt};
 use crate::{
     oci::{self, Address},
     sys::{cache::Cache, http::Http},
@@ -118,8 +118,8 @@ impl<'a> Asked<'a> {
 impl Mirrors for Asked<'_> {
     fn stock(&self, address: &str, chart: &str, version: &str) -> Stock {
         let index = match self.mirrors.iter().find_map(|mirror| mirror.place(address, chart)) {
-            Some(Place::Index(index)) => index,
-            Some(Place::Repository(repository)) => return self.chart(&repository, version),
+            Some(AskedAt::Index(index)) => index,
+            Some(AskedAt::Repository(repository)) => return self.chart(&repository, version),
             None => return Stock::Unread("no mirror that was named has this address".to_owned()),
         };
         match self.index(&index) {

@@ -35,7 +35,7 @@ enum Apart {
 }
 
 /// A pin's place, what would be apart there, and its chart: said once for all the installations that it serves.
-type Place<'a> = (&'a RepoPath, usize, Apart, String);
+type Once<'a> = (&'a RepoPath, usize, Apart, String);
 
 /// The pins of one installation, and what becomes of them.
 struct Installation<'a> {
@@ -51,7 +51,7 @@ pub(super) fn apart(input: &Verification<'_>) -> Vec<Finding> {
     }
     let moving: HashSet<*const Pin> = input.plan.moves.iter().map(|moved| Arc::as_ptr(&moved.pin)).collect();
     let names: BTreeSet<&Arc<str>> = input.moving().flat_map(|(pin, _)| pin.installations.iter()).collect();
-    let mut found: BTreeMap<Place<'_>, (&Pin, Vec<&str>)> = BTreeMap::new();
+    let mut found: BTreeMap<Once<'_>, (&Pin, Vec<&str>)> = BTreeMap::new();
     let mut of: BTreeMap<&Arc<str>, Vec<&Pin>> = names.into_iter().map(|name| (name, Vec::new())).collect();
     for pin in input.inventory.pins().filter(|pin| is_told(pin)) {
         for name in pin.installations.iter() {

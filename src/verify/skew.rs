@@ -148,8 +148,7 @@ fn stop(input: &Verification<'_>, old: usize) -> Option<EdgeVersion> {
     Some(between.filter(|(_, release)| good(release)).map(|(version, _)| *version).next().unwrap_or(first))
 }
 
-type Place<'p> = (&'p RepoPath, usize, usize);
-type Faults<'p> = BTreeMap<Place<'p>, (Fault<'p>, &'p Pin)>;
+type Faults<'p> = BTreeMap<(&'p RepoPath, usize, usize), (Fault<'p>, &'p Pin)>;
 
 fn faults<'p>(input: &Verification<'_>, inventory: &'p Inventory) -> Faults<'p> {
     let plane = input.control_plane_in(inventory);

@@ -71,12 +71,12 @@ impl FieldSpec {
 }
 
 /// A place in an object: keys, and numbers of items.
-pub(super) type Place = Vec<Arc<str>>;
+pub(super) type KeyPath = Vec<Arc<str>>;
 
 impl FieldSpec {
     /// Lists the places in an object that the path leads to.
-    pub fn places(&self, object: &Value, gvk: &Gvk) -> Vec<Place> {
-        fn walk(value: &Value, steps: &[String], at: &Place, found: &mut Vec<Place>) {
+    pub fn places(&self, object: &Value, gvk: &Gvk) -> Vec<KeyPath> {
+        fn walk(value: &Value, steps: &[String], at: &KeyPath, found: &mut Vec<KeyPath>) {
             let with = |key: &str| at.iter().cloned().chain([key.into()]).collect();
             match (value, steps.split_first()) {
                 (_, None) => found.push(at.clone()),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::fields::{Place, at, put};
+use super::fields::{KeyPath, at, put};
 use super::gvk::Gvk;
 use crate::{
     deploy::{
@@ -53,7 +53,7 @@ pub(super) struct Resource {
     /// The variables that read it.
     pub variables: Vec<String>,
     /// Places that share one text, since one transformer made them: what changes one of them changes all.
-    shared: Vec<Vec<Place>>,
+    shared: Vec<Vec<KeyPath>>,
 }
 
 // === impl Id ===
@@ -133,7 +133,7 @@ impl Resource {
     }
 
     /// Notes places that were made as one.
-    pub fn share(&mut self, places: Vec<Place>) {
+    pub fn share(&mut self, places: Vec<KeyPath>) {
         if places.len() > 1 {
             self.shared.push(places);
         }
@@ -148,7 +148,7 @@ impl Resource {
     pub fn settle(&mut self, before: &Value) {
         for places in &mut self.shared {
             places.retain(|place| at(&self.value, place).is_some());
-            let is_new = |place: &&Place| at(&self.value, place) != at(before, place);
+            let is_new = |place: &&KeyPath| at(&self.value, place) != at(before, place);
             let Some(new) =
                 places.iter().filter(is_new).max().and_then(|place| at(&self.value, place)).cloned()
             else {

@@ -2,7 +2,7 @@
 
 use super::{
     config::Section,
-    fields::{Create, FieldSpec, Place, at},
+    fields::{Create, FieldSpec, KeyPath, at},
     gvk::Gvk,
     resource::{Resource, text_of},
 };
@@ -163,12 +163,12 @@ pub(super) fn entries<'f>(
             });
         }
         resource.settle(&before);
-        let mut places: Vec<Place> =
+        let mut places: Vec<KeyPath> =
             fields.clone().flat_map(|spec| spec.places(&resource.value, &gvk)).collect();
         places.sort();
         places.dedup();
         for (key, _) in &pairs {
-            let with = |place: &Place| place.iter().cloned().chain([(*key).into()]).collect::<Place>();
+            let with = |place: &KeyPath| place.iter().cloned().chain([(*key).into()]).collect::<KeyPath>();
             let made = places.iter().map(with).filter(|place| at(&before, place).is_none()).collect();
             resource.share(made);
         }

@@ -235,7 +235,7 @@ impl<'a> Read<'a> {
         &self,
         (value, labels): (&Value, Option<&Value>),
         depth: usize,
-        known: &HashSet<Place<'_>>,
+        known: &HashSet<Start<'_>>,
         claims: &mut Claims,
     ) {
         let Some(depth) = depth.checked_sub(1) else { return };
@@ -293,7 +293,7 @@ impl<'a> Read<'a> {
     fn split_image<'v>(
         &self,
         (value, is_all): (&'v Value, bool),
-        known: &HashSet<Place<'_>>,
+        known: &HashSet<Start<'_>>,
         claims: &mut Claims,
     ) -> Option<&'v Scalar> {
         let tag = value.scalar(&["tag"]).or_else(|| value.scalar(&["version"]))?;
@@ -388,9 +388,9 @@ fn names_image(key: &str) -> bool {
 }
 
 /// Where the first part of a scalar was written.
-type Place<'v> = (&'v str, usize);
+type Start<'v> = (&'v str, usize);
 
-fn place(scalar: &Scalar) -> Option<Place<'_>> {
+fn place(scalar: &Scalar) -> Option<Start<'_>> {
     scalar.origins().next().map(|at| (at.source.path.as_str(), at.span.start))
 }
 
@@ -398,7 +398,7 @@ fn place(scalar: &Scalar) -> Option<Place<'_>> {
 pub(super) fn table<'v>(
     values: &'v Value,
     (ours, under): (&Ours, &[Under]),
-    known: &mut HashSet<Place<'v>>,
+    known: &mut HashSet<Start<'v>>,
     claims: &mut Claims,
 ) {
     for value in linkerd::values(&ours.chart) {
