@@ -21,7 +21,7 @@ pub(super) type Parse = fn(&str) -> Result<Stream, YamlError>;
 
 /// A scalar as it must read after the edit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Change {
+pub(super) struct NewScalar {
     /// Its whole value.
     pub(super) value: String,
     /// How it is written.
@@ -29,7 +29,7 @@ pub(super) struct Change {
 }
 
 /// What is to change in a stream: for document and node number, the scalar's new form.
-pub(super) type Changes = BTreeMap<(usize, usize), Change>;
+pub(super) type Changes = BTreeMap<(usize, usize), NewScalar>;
 
 // === impl Proven ===
 
@@ -331,7 +331,7 @@ mod tests {
     use super::*;
 
     fn to(node: usize, value: &str) -> Changes {
-        Changes::from([((0, node), Change { value: value.to_owned(), style: Style::Plain })])
+        Changes::from([((0, node), NewScalar { value: value.to_owned(), style: Style::Plain })])
     }
 
     /// Judges a splice of `old` that is meant to make the scalar with that number read `value`.

@@ -5,7 +5,7 @@ use std::{cell::OnceCell, ops::Range};
 use super::{
     EditError, Refusal, Replacement,
     locate::Places,
-    proof::{Change, Changes, Parse, Proven, prove, prove_bytes},
+    proof::{Changes, NewScalar, Parse, Proven, prove, prove_bytes},
     scalar::{Piece, content, is_json, write},
     splice::Splice,
 };
@@ -113,7 +113,7 @@ fn in_scalar(
     node: Node<'_>,
     targets: &[Target<'_>],
     json: &dyn Fn() -> bool,
-) -> Result<(Vec<Splice>, Change), EditError> {
+) -> Result<(Vec<Splice>, NewScalar), EditError> {
     let Some(first) = targets.first() else { return Err(EditError::whole(Refusal::Overlap)) };
     let line = text.get(..node.span().start).and_then(|t| t.rfind('\n')).map_or(0, |n| n + 1);
     if text.get(line..node.span().end).is_some_and(|t| t.contains(['\u{85}', '\u{2028}', '\u{2029}'])) {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Refusal, proof::Change, splice::Splice};
+use super::{Refusal, proof::NewScalar, splice::Splice};
 use crate::yaml::{Node, Shape, SourceMap, Style, core};
 
 /// A part of a scalar's value and what comes in its place.
@@ -22,7 +22,7 @@ pub(super) fn write(
     map: Option<&SourceMap>,
     pieces: &[Piece],
     json: &dyn Fn() -> bool,
-) -> Result<(Vec<Splice>, Change), Refusal> {
+) -> Result<(Vec<Splice>, NewScalar), Refusal> {
     let Shape::Scalar(old, style) = node.shape() else {
         return Err(Refusal::Written("it is no scalar"));
     };
@@ -45,7 +45,7 @@ pub(super) fn write(
         Ok(Splice { span, with })
     };
     let splices = pieces.iter().map(splice).collect::<Result<Vec<_>, Refusal>>()?;
-    Ok((splices, Change { value, style }))
+    Ok((splices, NewScalar { value, style }))
 }
 
 /// Returns the bytes inside the quotes, or of a plain scalar; `None` for a block scalar.
@@ -93,13 +93,13 @@ pub(super) fn is_json(text: &str) -> bool {
 }
 
 /// Writes a whole plain scalar anew in double quotes, which JSON knows too.
-fn quoted(text: &str, node: Node<'_>, value: String) -> Result<(Vec<Splice>, Change), Refusal> {
+fn quoted(text: &str, node: Node<'_>, value: String) -> Result<(Vec<Splice>, NewScalar), Refusal> {
     let span = node.span();
     if text.get(span.clone()).is_none_or(|t| t.contains(['\r', '\n'])) {
         return Err(Refusal::Written("it needs quotes and stands on several lines"));
     }
     let with = format!("\"{}\"", escaped(&value, Style::DoubleQuoted));
-    Ok((vec![Splice { span, with }], Change { value, style: Style::DoubleQuoted }))
+    Ok((vec![Splice { span, with }], NewScalar { value, style: Style::DoubleQuoted }))
 }
 
 fn patched(old: &str, pieces: &[Piece]) -> Option<String> {

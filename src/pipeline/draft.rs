@@ -43,7 +43,7 @@ pub(super) struct Elsewhere {
 }
 
 /// A plan with what was made of it.
-pub(super) struct Change {
+pub(super) struct Prepared {
     pub plan: Plan,
     pub changes: ChangeSet,
     /// The inventory that was planned on: what was refused is set aside in it.
@@ -123,16 +123,16 @@ impl Case<'_> {
 
 impl Drafting<'_> {
     /// Verifies what was made, and writes what is to be proposed.
-    pub(super) fn finish(&self, change: Change, base: &str) -> Result<Draft, Error> {
+    pub(super) fn finish(&self, change: Prepared, base: &str) -> Result<Draft, Error> {
         let Case { survey, target, .. } = self.case;
         // What a second scan makes of the files that stay follows from what the first one made of them.
         let edited = Overlay::new(survey.tree, &change.changes);
         let mut after = survey.scan(&edited)?;
         self.rendering.name_pins(&mut after, &change.changes, change.plan.to);
         let uses = self.rendering.uses(&change.inventory, &after);
-        let change = Change { rendered: change.rendered.and(uses), ..change };
+        let change = Prepared { rendered: change.rendered.and(uses), ..change };
         let findings = self.verify(&change, &after, base);
-        let Change { plan, changes, inventory, rendered } = change;
+        let Prepared { plan, changes, inventory, rendered } = change;
         let config = survey.config();
         let blocked = findings.iter().any(|f| f.severity == Severity::Block);
         // What cannot be taken back is not proposed.
@@ -194,7 +194,7 @@ impl Drafting<'_> {
         Some(basis).filter(Basis::is_sound)
     }
 
-    fn verify(&self, change: &Change, after: &Inventory, base: &str) -> Vec<Finding> {
+    fn verify(&self, change: &Prepared, after: &Inventory, base: &str) -> Vec<Finding> {
         let Case { survey, target, .. } = self.case;
         verify::verify(&Verification {
             base,

@@ -16,7 +16,7 @@ use crate::{
         Error, Operator,
         basis::{Origin, Question, Watched, Witness},
         case::Case,
-        draft::{Change, Draft, Drafting, held},
+        draft::{Draft, Drafting, Prepared, held},
         landed::Landed,
         past::Was,
         promotion::{self, LookBack},
@@ -201,7 +201,7 @@ impl Case<'_> {
         last: Last,
         landed: &dyn Landed,
         rendering: &Rendering<'_>,
-    ) -> Result<Result<Change, String>, Error> {
+    ) -> Result<Result<Prepared, String>, Error> {
         let Self { survey, target, stage } = *self;
         let (before, after) = (landed.tree(last.before)?, landed.tree(last.undone.commit)?);
         let (earlier, then) = (survey.scan(before.as_ref())?, survey.scan(after.as_ref())?);
@@ -241,7 +241,7 @@ impl Case<'_> {
         let edited = Overlay::new(survey.tree, &changes);
         let done = rendering.compared(&edited, &survey.scan(&edited)?);
         let rendered = Renderings { done, missing: Vec::new(), helm: None };
-        Ok(Ok(Change { plan, changes, inventory: survey.inventory.clone(), rendered }))
+        Ok(Ok(Prepared { plan, changes, inventory: survey.inventory.clone(), rendered }))
     }
 
     /// Tells whether a file belongs to the stage: it has a pin of it, or was rendered with it.

@@ -13,7 +13,7 @@ use crate::{
         Error, Operator,
         basis::{Origin, Question, Watched, Witness},
         case::Case,
-        draft::{Change, Draft, Drafting, held},
+        draft::{Draft, Drafting, Prepared, held},
         landed::Landed,
         rendering::Rendering,
         rollback,
@@ -33,7 +33,7 @@ const REFUSALS: usize = 1000;
 
 /// What a plan became when it was applied.
 enum Applied {
-    Done(Box<Change>),
+    Done(Box<Prepared>),
     Nothing,
     Stuck(String),
 }
@@ -249,7 +249,7 @@ impl Drafting<'_> {
             made.changes.into_iter().for_each(|change| changes.lay_over(change));
             let helm = if made.renderings.is_empty() { None } else { self.rendering.helm() };
             let rendered = Renderings { done: made.renderings, missing: Vec::new(), helm };
-            return Applied::Done(Box::new(Change { plan, changes, inventory, rendered }));
+            return Applied::Done(Box::new(Prepared { plan, changes, inventory, rendered }));
         }
         Applied::Stuck("too many edits were refused".to_owned())
     }

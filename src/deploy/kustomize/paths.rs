@@ -37,7 +37,7 @@ pub(super) enum Make {
 }
 
 /// What stands at the end of a path: the value, and whether it was made just now.
-pub(super) type Change<'c> = &'c mut dyn FnMut(&Value, bool) -> Option<Value>;
+pub(super) type ChangeValue<'c> = &'c mut dyn FnMut(&Value, bool) -> Option<Value>;
 
 // === impl Path ===
 
@@ -96,7 +96,7 @@ impl Path {
     }
 
     /// Changes all that a target names; `None` where nothing is there.
-    pub fn change(&self, value: &Value, make: Make, change: Change<'_>) -> Option<Value> {
+    pub fn change(&self, value: &Value, make: Make, change: ChangeValue<'_>) -> Option<Value> {
         walk(value, &self.0, make, change)
     }
 }
@@ -120,7 +120,7 @@ impl Step {
     }
 }
 
-fn walk(value: &Value, steps: &[Step], make: Make, change: Change<'_>) -> Option<Value> {
+fn walk(value: &Value, steps: &[Step], make: Make, change: ChangeValue<'_>) -> Option<Value> {
     let Some((step, rest)) = steps.split_first() else { return change(value, false) };
     let value = if value.is_null() && make != Make::Nothing {
         &if matches!(step, Step::Field(_)) { Value::empty() } else { Value::list(Vec::new()) }
@@ -195,7 +195,7 @@ fn each(
     fits: impl Fn(&Value) -> bool,
     rest: &[Step],
     make: Make,
-    change: Change<'_>,
+    change: ChangeValue<'_>,
 ) -> Option<Value> {
     let mut new: Option<Value> = None;
     for (at, item) in value.items().iter().enumerate().filter(|(_, item)| fits(item)) {
@@ -223,7 +223,7 @@ fn next(rest: &[Step]) -> Make {
 }
 
 /// Changes a scalar in a text that is YAML or JSON itself (kustomize 5.8).
-fn inside(text: &Scalar, steps: &[Step], change: Change<'_>) -> Option<Value> {
+fn inside(text: &Scalar, steps: &[Step], change: ChangeValue<'_>) -> Option<Value> {
     let whole = text.text();
     let stream = Stream::parse(&whole).ok()?;
     let mut node = stream.roots().next().filter(|root| root.is_mapping() || root.is_sequence())?;
