@@ -8,7 +8,7 @@ use crate::{
     config::TargetConfig,
     edit,
     linkerd::EdgeVersion,
-    pins::{Pin, Reason, Stage},
+    pins::{Pin, Stage},
     pipeline::{
         Error, Operator,
         basis::{Origin, Question, Watched, Witness},
@@ -234,15 +234,8 @@ impl Drafting<'_> {
             if !made.missing.is_empty() {
                 return Applied::Stuck(waits(&plan, &made.missing));
             }
-            let left = |left: &Left| {
-                let why = match (&left.given_by, left.by_cli, left.runs) {
-                    (Some(_), ..) => Reason::GivenByAnother,
-                    (None, true, _) => Reason::MadeByCli,
-                    (None, false, true) => Reason::NotFollowed,
-                    (None, false, false) => Reason::NoEffect,
-                };
-                plan::set_aside_own(&mut inventory, &left.path, &left.chart, why)
-            };
+            let left =
+                |left: &Left| plan::set_aside_own(&mut inventory, &left.path, &left.chart, left.reason());
             if made.left.iter().map(left).fold(false, |any, one| any | one) {
                 continue;
             }

@@ -43,7 +43,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 use super::{Cause, DriftMode, Manifest, NotRendered, ObjectKey, RenderEntry, Rendering};
 use crate::{
     linkerd::{EdgeVersion, Knowledge},
-    pins::ChartUse,
+    pins::{ChartUse, Reason},
     repo::{BlobId, FileChange, Mode, RepoPath, Tree},
 };
 
@@ -214,6 +214,20 @@ impl Committed {
 impl From<Cause> for Refusal<'_> {
     fn from(cause: Cause) -> Self {
         Self { cause, at: None }
+    }
+}
+
+// === impl Left ===
+
+impl Left {
+    /// Says why its pins stay.
+    pub fn reason(&self) -> Reason {
+        match (&self.given_by, self.by_cli, self.runs) {
+            (Some(_), ..) => Reason::GivenByAnother,
+            (None, true, _) => Reason::MadeByCli,
+            (None, false, true) => Reason::NotFollowed,
+            (None, false, false) => Reason::NoEffect,
+        }
     }
 }
 
