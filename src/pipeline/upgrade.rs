@@ -143,14 +143,7 @@ fn goes_first(target: &TargetConfig, stage: Stage, others: &[Draft]) -> Option<S
     let first = target.target.after.as_ref().filter(|_| stage == Stage::Platform)?;
     let draft = others.iter().find(|d| d.report.target == *first && d.report.stage == Stage::Platform)?;
     let is_there = match &draft.report.decision {
-        StageDecision::Hold { hold, .. } => match &hold.reason {
-            HoldReason::UpToDate
-            | HoldReason::NothingMoves { .. }
-            | HoldReason::OtherChannel { .. }
-            | HoldReason::Floating { .. } => true,
-            HoldReason::Serves { installation, .. } => target.target.serves(installation),
-            _ => false,
-        },
+        StageDecision::Hold { hold, .. } => hold.reason.lets_go_on(|name| target.target.serves(name)),
         _ => false,
     };
     (!is_there).then(|| first.clone())

@@ -431,6 +431,19 @@ impl HoldReason {
         matches!(self, Self::Paused { .. } | Self::Frozen { .. } | Self::Schedule)
     }
 
+    /// Tells whether a target that comes after the held one may go on: the held one is where it is to go, or waits for an
+    /// installation that is of the other (`serves`).
+    pub fn lets_go_on(&self, serves: impl Fn(&str) -> bool) -> bool {
+        match self {
+            Self::UpToDate
+            | Self::NothingMoves { .. }
+            | Self::OtherChannel { .. }
+            | Self::Floating { .. } => true,
+            Self::Serves { installation, .. } => serves(installation),
+            _ => false,
+        }
+    }
+
     /// Tells whether it leaves nothing to propose, so that what is open for it goes; else all stays as it is.
     pub fn leaves_nothing(&self) -> bool {
         matches!(
