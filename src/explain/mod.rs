@@ -11,6 +11,7 @@ mod dialect;
 pub mod markdown;
 pub mod marker;
 mod message;
+mod waits;
 
 pub use basis::{Basis, FoundOut, Search};
 pub use boxes::{CheckBox, Ticks};
@@ -19,3 +20,4 @@ pub(crate) use content::word_of;
 pub use dialect::Dialect;
 pub use marker::Marker;
 pub use message::{Message, commit_message};
+pub use waits::waits;

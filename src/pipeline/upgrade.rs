@@ -6,9 +6,9 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{
     config::TargetConfig,
-    edit,
+    edit, explain,
     linkerd::EdgeVersion,
-    pins::{Pin, Stage},
+    pins::Stage,
     pipeline::{
         Error, Operator,
         basis::{Origin, Question, Watched, Witness},
@@ -23,7 +23,7 @@ use crate::{
     plan::{self, Plan},
     policy::{Decision, Hold, HoldReason},
     propose::{self, UpToDate},
-    render::{NotRendered, Renderings, committed::Left},
+    render::{Renderings, committed::Left},
     report::{Kept, Outcome, StageDecision, StageReport},
     verify::Clock,
 };
@@ -225,7 +225,7 @@ impl Drafting<'_> {
             let made = at.again(&plan, &inventory, &changes);
             // A stage moves whole or not at all: half of it would be ahead of the rest.
             if !made.missing.is_empty() {
-                return Applied::Stuck(waits(&plan, &made.missing));
+                return Applied::Stuck(explain::waits(&plan, &made.missing));
             }
             let left =
                 |left: &Left| plan::set_aside_own(&mut inventory, &left.path, &left.chart, left.reason());
@@ -239,25 +239,4 @@ impl Drafting<'_> {
         }
         Applied::Stuck("too many edits were refused".to_owned())
     }
-}
-
-/// Says why a stage waits: of everything that could not be made again why and what to do, then what waits for it. All on
-/// one line, as a verdict is.
-fn waits(plan: &Plan, missing: &[NotRendered]) -> String {
-    let line = |not: &NotRendered| {
-        let line = not.line.map(|line| format!(":{line}")).unwrap_or_default();
-        format!("{} in {}{line}: {}; {}", not.chart, not.path, not.cause, not.cause.hint())
-    };
-    let mut lines: Vec<String> = missing.iter().map(line).collect();
-    lines.dedup();
-    let stuck = |pin: &Pin| {
-        missing.iter().any(|not| Some(&not.chart) == pin.chart.as_ref() && not.files.contains(&pin.path))
-    };
-    let pins = plan.moving().map(|(pin, _)| pin).filter(|pin| !stuck(pin));
-    let waiting: BTreeSet<&str> = pins.map(|pin| pin.chart.as_deref().unwrap_or(pin.path.as_str())).collect();
-    if !waiting.is_empty() {
-        let names: Vec<&str> = waiting.into_iter().collect();
-        lines.push(format!("The rest of the stage waits for it: {}", names.join(", ")));
-    }
-    lines.join(". ")
 }
