@@ -191,6 +191,7 @@ impl Found {
             stage: spec.stage,
             restarts: spec.restarts,
             is_off: false,
+            asks_no_stop: false,
             filter: None,
             stays,
             ended: spec.ended.map(Ended::since),

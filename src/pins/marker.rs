@@ -95,6 +95,7 @@ pub(super) fn text_pin(
         stage: Stage::Platform,
         restarts: false,
         is_off: false,
+        asks_no_stop: false,
         filter: None,
         stays,
         ended: None,

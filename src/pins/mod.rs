@@ -167,6 +167,8 @@ pub struct Pin {
     /// Whether nothing deploys it as things stand, so that it moves with the others and asks nothing of a release: what is
     /// switched off, a default that all who read it override, what runs where a pod asks for it alone.
     pub is_off: bool,
+    /// Whether a required stop is made, or was, by what it is installed beside, so that it asks for none itself.
+    pub asks_no_stop: bool,
     /// The pattern that the tag of a release has to match besides, where it is a range of tags.
     pub filter: Option<TagFilter>,
     /// Why it never moves, whatever the release; `None` for a pin that may move.

@@ -127,6 +127,7 @@ fn pins(inventory: &Inventory, target: &Target, hash: &mut Sha) {
             stage,
             restarts,
             is_off,
+            asks_no_stop,
             filter,
             stays,
             ended,
@@ -141,7 +142,7 @@ fn pins(inventory: &Inventory, target: &Target, hash: &mut Sha) {
         let Site { span: _, line, column, document, route } = site;
         (path, line, column, document, route, kind).hash(hash);
         (chart, mirror, value, form, read_as, frame, version, stage, stays).hash(hash);
-        (restarts, is_off, ended, kept_by, read_at, given_to, also).hash(hash);
+        (restarts, is_off, asks_no_stop, ended, kept_by, read_at, given_to, also).hash(hash);
         (installations, filter, target.has(pin)).hash(hash);
     }
 }

@@ -13,6 +13,7 @@ use super::{
     control_plane::{ControlPlanes, says_what_runs},
     needs::needs,
     standing::{LAST_OF_OLD_CHARTS, edge_of, obstructs, steps_from},
+    stops,
 };
 use crate::{
     linkerd::{EdgeVersion, Knowledge},
@@ -21,7 +22,8 @@ use crate::{
     repo::RepoPath,
 };
 
-/// Fills in the releases of charts of the old schemes, which only the index knows through `appVersion`.
+/// Fills in the releases of charts of the old schemes, which only the index knows through `appVersion`, and marks what asks
+/// for no required stop.
 pub fn resolve(inventory: &mut Inventory, catalog: &Catalog) {
     for pin in inventory.pins.iter_mut().filter(|p| p.version.is_none() && p.form == Form::Chart) {
         let version = pin.charts().find_map(|chart| catalog.edge_of_chart(chart, &pin.value));
@@ -29,6 +31,7 @@ pub fn resolve(inventory: &mut Inventory, catalog: &Catalog) {
             Arc::make_mut(pin).version = version;
         }
     }
+    stops::mark(inventory, &catalog.knowledge);
 }
 
 /// Marks the pins at a place that an editor refused, so that a new plan leaves them out and the checks name them.

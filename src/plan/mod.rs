@@ -17,6 +17,7 @@ mod make;
 mod needs;
 mod split;
 mod standing;
+mod stops;
 mod target;
 mod title;
 mod together;

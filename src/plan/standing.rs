@@ -24,11 +24,13 @@ pub fn deployed_at(pin: &Pin) -> Option<EdgeVersion> {
 }
 
 /// Returns the release from which a pin takes a step that a required stop may lie on. What a stop protects, the definitions and
-/// their owners, comes with a chart or with a version that installs one, and not with the image of a chart's values.
+/// their owners, comes with a chart or with a version that installs one, and not with the image of a chart's values, nor with an
+/// extension beside them.
 pub fn steps_from(pin: &Pin) -> Option<EdgeVersion> {
     let is_image = |reader: &Reader| reader.form == Form::Edge && reader.chart.is_some();
     deployed_at(pin)
-        .filter(|_| pin.stage == Stage::Platform && !pin.readers().all(|reader| is_image(&reader)))
+        .filter(|_| pin.stage == Stage::Platform && !pin.asks_no_stop)
+        .filter(|_| !pin.readers().all(|reader| is_image(&reader)))
 }
 
 /// Tells whether a reason means that a pin should move and cannot be edited.

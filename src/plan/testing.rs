@@ -77,6 +77,7 @@ impl Build {
             stage,
             restarts: false,
             is_off: false,
+            asks_no_stop: false,
             filter: None,
             stays,
             ended: None,

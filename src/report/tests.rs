@@ -39,6 +39,7 @@ fn pin(file: &str, line: usize, kind: PinKind, value: &str) -> Pin {
         stage: Stage::Platform,
         restarts: false,
         is_off: false,
+        asks_no_stop: false,
         filter: None,
         stays: None,
         ended: None,

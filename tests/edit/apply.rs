@@ -65,6 +65,7 @@ fn pin(tree: &Files, file: &str, value: &str, nth: usize) -> Pin {
         stage: Stage::Platform,
         restarts: false,
         is_off: false,
+        asks_no_stop: false,
         filter: None,
         stays: None,
         ended: None,
