@@ -4,6 +4,7 @@
 //! install an old release again.
 
 mod class;
+mod commands;
 mod mappings;
 mod number;
 mod numbers;

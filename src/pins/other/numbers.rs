@@ -6,8 +6,9 @@
 //! is given one that the text reads behind the word of a channel.
 
 use super::{
+    commands::in_commands,
     mappings::{entry, in_flows, in_mappings},
-    number::{LONGEST, Number, is_chart, is_edge, is_own, may_be_linkerd, moved, number, words},
+    number::{LONGEST, Number, is_edge, is_own, may_be_linkerd, moved, number},
     prose::in_prose,
     reads,
 };
@@ -16,8 +17,6 @@ use crate::{
     pins::Reason,
 };
 
-/// How Helm's command line gives a version.
-const FLAG: &str = "--version";
 /// The longest line that is read word by word: a longer one is written by programs, for programs.
 const LINE: usize = 1 << 16;
 /// The command line of Linkerd, as packages are called.
@@ -39,44 +38,6 @@ pub(super) fn numbers(text: &str) -> Vec<Number> {
     found.sort_by_key(|(span, _)| span.start);
     found.dedup_by_key(|(span, _)| span.start);
     found
-}
-
-/// Finds those of commands, which may go on over several lines, or stand there as a list of their arguments.
-fn in_commands(text: &str) -> Vec<Number> {
-    let mut found = Vec::new();
-    let (mut start, mut end) = (0, 0);
-    let mut lines = text.split_inclusive('\n').peekable();
-    while let Some(line) = lines.next() {
-        end += line.len();
-        let is_one = |next: &&str| line.trim_end().ends_with('\\') || is_argument(line) && is_argument(next);
-        if lines.peek().is_some_and(is_one) {
-            continue;
-        }
-        let command = text.get(start..end).unwrap_or_default();
-        if command.contains(FLAG) && words(command).any(is_chart) {
-            let flags = command.match_indices(FLAG).map(|(at, flag)| at + flag.len());
-            found.extend(
-                flags.filter_map(|at| number(command, at)).map(|(span, why)| (moved(span, start), why)),
-            );
-        }
-        start = end;
-    }
-    found
-}
-
-/// Tells whether all of a line is arguments of a list: `- --version`, or `"--version", "1.16.11",`.
-fn is_argument(line: &str) -> bool {
-    let line = line.trim();
-    if let Some(item) = line.strip_prefix("- ") {
-        return !item.trim_start().contains([' ', '\t', '[', '{']) && !item.ends_with(':');
-    }
-    let is_quoted = |word: &str| {
-        let inner = |quote: char| word.strip_prefix(quote)?.strip_suffix(quote);
-        ['"', '\''].into_iter().any(|quote| inner(quote).is_some_and(|inner| !inner.contains(quote)))
-    };
-    let is_name = |word: &str| word.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.'));
-    line.ends_with([',', '"', '\''])
-        && line.split(',').map(str::trim).all(|word| is_quoted(word) || is_name(word))
 }
 
 /// Finds those that a name is given which the text reads behind the word of a channel, where they count as that channel does.
