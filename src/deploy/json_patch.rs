@@ -85,7 +85,7 @@ fn step(object: &mut Value, operation: &Value, at: usize, guards: &mut Vec<Guard
     let missing = PatchError::Missing(at);
     let pointer = |key: &str| {
         let text = operation.scalar(&[key]).map(Scalar::text).ok_or(missing)?;
-        Ok(text.split('/').skip(1).map(unescape).map(Cow::into_owned).collect::<Vec<String>>())
+        Ok(steps(&text))
     };
     let null = || Value::Scalar(Scalar::made("null").as_plain());
     let value = || operation.entry("value").cloned().unwrap_or_else(null);
@@ -114,6 +114,15 @@ fn step(object: &mut Value, operation: &Value, at: usize, guards: &mut Vec<Guard
         },
         _ => Err(PatchError::Operation(at)),
     }
+}
+
+/// Finds what a JSON pointer leads to.
+pub(super) fn pointed<'v>(object: &'v Value, pointer: &str) -> Option<&'v Value> {
+    find(object, &steps(pointer))
+}
+
+fn steps(pointer: &str) -> Vec<String> {
+    pointer.split('/').skip(1).map(unescape).map(Cow::into_owned).collect()
 }
 
 fn unescape(part: &str) -> Cow<'_, str> {

@@ -2,12 +2,13 @@
 //!
 //! In: an object, and those of its cluster. Out: whether its controller leaves what it has deployed, or whoever applies it
 //! leaves the object itself. Sources: `spec.suspend` of Flux's objects; kustomize-controller (`apply`); flux-operator
-//! (`ReconcileAnnotation`); Argo CD (`controller/appcontroller.go`, `AnnotationKeyAppSkipReconcile`).
+//! (`ReconcileAnnotation`); Argo CD (`controller/appcontroller.go`, `AnnotationKeyAppSkipReconcile`); k3s-io/helm-controller
+//! (`pkg/controllers/chart/chart.go`, `shouldManage`).
 
 use super::{
     argo,
     cluster::{Cluster, Reference},
-    flux,
+    flux, k3s,
     object::Object,
     typed::is_true,
     value::{Scalar, Value},
@@ -36,7 +37,8 @@ pub(super) fn is_suspended(object: &Object, cluster: &Cluster<'_>) -> bool {
     is_told(at)
 }
 
-/// Tells whether an object itself says that its controller is to do nothing. What a FluxInstance has Flux sync goes on.
+/// Tells whether an object itself says that its controller is to do nothing. What a FluxInstance has Flux sync goes on, and so
+/// does a ResourceSet, with what an input provider gave it before.
 pub(super) fn is_told(object: &Object) -> bool {
     match &*object.group() {
         flux::KUSTOMIZATIONS | flux::RELEASES | flux::SOURCES => {
@@ -46,12 +48,16 @@ pub(super) fn is_told(object: &Object) -> bool {
             is_asked && is_true(&object.value, &["spec", "suspend"])
         }
         flux::OPERATOR => {
-            object.kind() == "ResourceSet"
+            matches!(&*object.kind(), "ResourceSet" | "ResourceSetInputProvider")
                 && is_set(object, "fluxcd.controlplane.io/reconcile", &["disabled"])
         }
         argo::GROUP if object.kind() == "Application" => {
             let skips = object.annotation("argocd.argoproj.io/skip-reconcile");
             skips.is_some_and(|text| TRUE.contains(&&*text.text()))
+        }
+        argo::GROUP if object.kind() == "ApplicationSet" => argo::creates_only(object),
+        k3s::GROUP if object.kind() == "HelmChart" => {
+            object.annotation("helmcharts.helm.cattle.io/unmanaged").is_some()
         }
         _ => false,
     }
@@ -107,7 +113,12 @@ mod tests {
         assert!(!of(application, &noted("argocd.argoproj.io/skip-reconcile: 'false'")));
         let disabled = noted("fluxcd.controlplane.io/reconcile: Disabled");
         assert!(of("fluxcd.controlplane.io/v1, kind: ResourceSet", &disabled));
+        assert!(of("fluxcd.controlplane.io/v1, kind: ResourceSetInputProvider", &disabled));
         assert!(!of("fluxcd.controlplane.io/v1, kind: FluxInstance", &disabled), "Flux syncs on");
+        let unmanaged = noted("helmcharts.helm.cattle.io/unmanaged: ''");
+        assert!(of("helm.cattle.io/v1, kind: HelmChart", &unmanaged), "whatever it says");
+        let set = "argoproj.io/v1alpha1, kind: ApplicationSet";
+        assert!(of(set, "}, spec: {syncPolicy: {applicationsSync: create-only}}"));
         let all = objects(
             "{apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease, metadata: {name: a}, spec: {chartRef: {kind: HelmChart, name: b}}}\n\
              ---\n{apiVersion: source.toolkit.fluxcd.io/v1, kind: HelmChart, metadata: {name: b}, spec: {sourceRef: {kind: \

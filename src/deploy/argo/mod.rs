@@ -12,6 +12,7 @@ mod fill;
 mod generators;
 mod git;
 mod helm;
+mod kept;
 mod kustomize;
 mod merge;
 mod patch;
@@ -22,6 +23,7 @@ mod tests;
 use super::object::Object;
 pub use application::{application, concerns, managed_namespace, sync_wave, without_folders};
 pub use application_set::application_set;
+pub use kept::{creates_only, kept};
 
 /// The group of Argo CD's objects.
 pub const GROUP: &str = "argoproj.io";

@@ -23,7 +23,7 @@ pub use helm_release::{
     unapplied, value_sources,
 };
 pub use kustomization::{concerns, flux_instance, instance_concerns, kustomization};
-pub use resource_set::{provided_by, resource_set};
+pub use resource_set::{provided_by, providers, resource_set};
 pub use substitute::variable_sources;
 
 /// The group of HelmReleases.

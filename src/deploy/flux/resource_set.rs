@@ -91,6 +91,18 @@ pub fn provided_by<'c>(object: &Object, cluster: &Cluster<'c>) -> Vec<&'c Object
     providers.chain(copy_sources(object, cluster)).collect()
 }
 
+/// Returns the input providers that a ResourceSet takes in, where they are in the tree: those of its own cluster.
+pub fn providers<'c>(object: &Object, cluster: &Cluster<'c>) -> Vec<&'c Object> {
+    let spec = object.value.get("spec").filter(|_| object.is(OPERATOR, "ResourceSet"));
+    let from = spec.map_or(&[][..], |spec| spec.list_at("inputsFrom"));
+    from.iter().flat_map(|from| own_providers(object, from, cluster)).collect()
+}
+
+fn own_providers<'c>(object: &Object, from: &Value, cluster: &Cluster<'c>) -> Vec<&'c Object> {
+    let asks: Vec<&RepoPath> = [&object.file].into_iter().chain(&object.by).collect();
+    cluster.of_one(asked(object, from, cluster), &asks)
+}
+
 /// Finds the input providers of one entry, by their name or by labels; a cluster has one of a name.
 fn asked<'c>(object: &Object, from: &Value, cluster: &Cluster<'c>) -> Vec<&'c Object> {
     const KIND: &str = "ResourceSetInputProvider";
@@ -132,8 +144,7 @@ fn inputs(object: &Object, spec: &Value, cluster: &Cluster<'_>, notes: &mut Vec<
     }
     for from in spec.list_at("inputsFrom") {
         let wanted = from.text(&["name"]);
-        let asks: Vec<&RepoPath> = [&object.file].into_iter().chain(&object.by).collect();
-        let found = cluster.of_one(asked(object, from, cluster), &asks);
+        let found = own_providers(object, from, cluster);
         if found.is_empty() {
             let who = wanted.map_or("an input provider".to_owned(), |w| format!("the input provider `{w}`"));
             let open = Some(Unknown::from(&*format!("{who}, which is not in this repository")));

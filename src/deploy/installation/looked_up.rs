@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use super::Mark;
 use crate::{
-    deploy::{argo, cluster::Cluster, files::Files, flux, kinds, object::Object, openshift, suspended},
+    deploy::{argo, cluster::Cluster, files::Files, flux, k3s, kinds, object::Object, openshift, suspended},
     repo::{RepoPath, parallel},
 };
 
-/// Tells whether an object has Flux render a chart.
+/// Tells whether an object has Flux render a chart, or is one of k3s's that has it leave a chart as it is.
 pub(super) fn is_release(object: &Object) -> bool {
-    object.is(flux::RELEASES, "HelmRelease")
+    let is_left = || object.is(k3s::GROUP, "HelmChart") && suspended::is_told(object);
+    object.is(flux::RELEASES, "HelmRelease") || is_left()
 }
 
 /// Tells whether a release says itself to which other cluster it goes.

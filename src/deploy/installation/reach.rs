@@ -274,6 +274,7 @@ impl Walk<'_> {
             let own = (object.value.clone(), object.chosen_by.clone());
             seen.entry(top::id(object)).or_default().push(own);
             self.fills |= fills(object);
+            self.leave_parts(object, &made, made.away.clone(), cluster);
         }
         let (idle, is_named) = (top.is_suspended(cluster), top.names_cluster());
         let way = Way { labels: top.labels(), idle, is_named, ..Way::default() };
@@ -290,11 +291,12 @@ impl Walk<'_> {
             self.fills |= fills(&object);
             let watch = Watch::new(self.files);
             if let Some(mut made) = top::made(&object, cluster, &watch) {
+                let (places, seat) = (self.places, made.away.clone().or_else(|| way.seat.clone()));
                 // What it deploys it goes on with, as the cluster has it.
                 if way.idle || suspended::is_left(&object) {
-                    let (places, seat) = (self.places, made.away.clone().or_else(|| way.seat.clone()));
-                    self.reaches.entry(seat).or_default().leave(&object, places);
+                    self.reaches.entry(seat.clone()).or_default().leave(&object.value, places);
                 }
+                self.leave_parts(&object, &made, seat, cluster);
                 let is_named = if made.away.is_some() { names_cluster(&object) } else { way.is_named };
                 let idle = suspended::is_suspended(&object, cluster);
                 let way = Way { idle, is_named, ..way.on(&object) };
@@ -303,6 +305,25 @@ impl Walk<'_> {
             }
         }
         Some(())
+    }
+
+    /// Takes what a root leaves as its cluster has it of what it is given, and of what it makes.
+    fn leave_parts(&mut self, root: &Object, made: &Made, seat: Seat, cluster: &Cluster<'_>) {
+        let places = self.places;
+        for application in &made.objects {
+            let kept = argo::kept(root, application);
+            if !kept.is_empty() {
+                let seat = top::away(application).or_else(|| seat.clone());
+                let reach = self.reaches.entry(seat).or_default();
+                kept.into_iter().for_each(|part| reach.leave(part, places));
+            }
+        }
+        let mut untold = flux::providers(root, cluster);
+        untold.retain(|provider| suspended::is_told(provider));
+        if !untold.is_empty() {
+            let reach = self.reaches.entry(seat).or_default();
+            untold.into_iter().for_each(|provider| reach.leave(&provider.value, places));
+        }
     }
 
     /// Takes what came out of a root on a way, which was written in these files.
@@ -349,7 +370,7 @@ impl Walk<'_> {
             let ignored = way.ignored || made.ignored.contains(&object.file);
             let is_idle = way.idle && !ignored && !is_remote(&object);
             if (is_idle || suspended::is_left(&object)) && !is_root(&object) {
-                reach.leave(&object, places);
+                reach.leave(&object.value, places);
             }
             let way = || Way { ignored, ..way.clone() };
             if is_root(&object) {
@@ -390,7 +411,7 @@ impl Walk<'_> {
         let (places, files, charts) = (self.places, self.files, self.charts);
         let mut reach = Reach::default();
         if way.idle || suspended::is_left(object) {
-            reach.leave(object, places);
+            reach.leave(&object.value, places);
         }
         let idle = suspended::is_suspended(object, around);
         let way = Way { seat: made.away.or(way.seat), idle, ..way };

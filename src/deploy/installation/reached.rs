@@ -4,11 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Role, places::Places};
 use crate::deploy::{
-    chart::ChartRelease,
-    files::Files,
-    object::{Labels, Object},
-    tree_chart::Evaluations,
-    umbrella,
+    chart::ChartRelease, files::Files, object::Labels, tree_chart::Evaluations, umbrella, value::Value,
 };
 
 /// What of the places that something reads waits for a deployer that is told to leave things as they are.
@@ -76,9 +72,9 @@ impl Reach {
         marks.any(|mark| mark.role == Role::ControlPlane)
     }
 
-    /// Takes the places of an object that is left as its cluster has it.
-    pub fn leave(&mut self, object: &Object, places: &Places<'_>) {
-        object.value.scalars().into_iter().for_each(|scalar| places.read(scalar, &mut self.waits.left));
+    /// Takes the places of an object, or of a part of one, that is left as its cluster has it.
+    pub fn leave(&mut self, value: &Value, places: &Places<'_>) {
+        value.scalars().into_iter().for_each(|scalar| places.read(scalar, &mut self.waits.left));
     }
 
     /// Says of what was read so far that charts were made of it, by whom a change is taken, or is not.
