@@ -42,9 +42,14 @@ impl Hop {
         from < self.below && to >= self.reaching
     }
 
+    /// Says whether a release is inside the stretch, where there is nothing more to stop at.
+    pub fn has(&self, release: EdgeVersion) -> bool {
+        (self.below..self.reaching).contains(&release)
+    }
+
     /// Says whether the stops are inside the stretch, so that a stop cannot ask for itself again.
     pub fn is_sound(&self) -> bool {
-        !self.via.is_empty() && self.via.iter().all(|v| (self.below..self.reaching).contains(v))
+        !self.via.is_empty() && self.via.iter().all(|via| self.has(*via))
     }
 }
 

@@ -1,15 +1,19 @@
 //! Step 8, verify: no pin passes a release that it must stop at.
 //!
-//! In: the plan's moves. Out: a `block` for a jump that is too far, and a line that says why an intermediate release
-//! comes first.
+//! In: the plan's moves. Out: a `block` for a jump that is too far, also for one that a suspended cluster would make once it
+//! is resumed, and a line that says why an intermediate release comes first.
 
-use super::{CheckId, Checked, Finding, Verification, count};
+use super::{CheckId, Checked, Finding, Verification, count, listed};
 use crate::{
+    linkerd::{CONTROL_PLANE, CRDS},
     pins::{Pin, Reason, Stage},
     plan::steps_from,
 };
 
 pub(super) const ID: CheckId = CheckId::RequiredHop;
+
+/// How many clusters one finding names before it counts the rest.
+const NAMED: usize = 5;
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let plan = input.plan;
@@ -20,6 +24,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let left = input.staying().filter(|(_, reason)| *reason == Reason::RequiredHop).map(|(pin, _)| pin);
     let too_far: Vec<&Pin> = input.moving().map(|(pin, _)| pin).chain(left).collect();
     let mut findings: Vec<Finding> = too_far.iter().filter_map(|pin| jump(input, pin)).collect();
+    findings.extend(input.moving().filter_map(|(pin, _)| jump_of_suspended(input, pin)));
     if let Some((wanted, why)) = plan.hop_towards {
         let reason = format!("{} comes first on the way to {wanted}, because {why}", plan.to);
         let hint = format!("merge this and let it be applied; {wanted} is proposed after it");
@@ -35,6 +40,34 @@ fn jump(input: &Verification<'_>, pin: &Pin) -> Option<Finding> {
     let stop = hop.via.first().map_or_else(|| "an intermediate release".to_owned(), ToString::to_string);
     let reason = format!("`{}` cannot go to {to} in one step: {}", pin.value, hop.why.text());
     Some(Finding::block(ID, reason).at_pin(pin).hint(format!("go to {stop} first; see {}", hop.source)))
+}
+
+/// Finds what leaves the stretch of a stop for suspended clusters too. They may run a release from before it: what is merged
+/// while they are suspended they never ran.
+fn jump_of_suspended(input: &Verification<'_>, pin: &Pin) -> Option<Finding> {
+    let suspended = &input.inventory.facts.suspended;
+    let names: Vec<String> = pin
+        .installations
+        .iter()
+        .filter(|name| suspended.contains(*name))
+        .map(|name| format!("`{name}`"))
+        .collect();
+    if names.is_empty() || !(pin.is_of(CONTROL_PLANE) || pin.is_of(CRDS)) {
+        return None;
+    }
+    let (from, to) = (steps_from(pin)?, input.plan.to);
+    let hop = input.catalog.knowledge.hops.iter().find(|hop| hop.has(from) && to >= hop.reaching)?;
+    let reason = format!(
+        "`{}` is the version of {} too, where what takes it is suspended and may never have run it: {}",
+        pin.value,
+        listed(names, NAMED),
+        hop.why.text()
+    );
+    let hint = format!(
+        "resume what is suspended and let it take {from}, or give it a version of its own; see {}",
+        hop.source
+    );
+    Some(Finding::block(ID, reason).at_pin(pin).hint(hint))
 }
 
 #[cfg(test)]
@@ -73,6 +106,22 @@ mod tests {
         let found = case.check(ID);
         assert_eq!(severities(&found), [Warn]);
         assert!(found[0].reason.contains("on the way to edge-26.8.3, because of a reason"));
+    }
+
+    #[test]
+    fn what_a_suspended_cluster_shares_waits_at_a_stop() {
+        let of = |chart: &'static str, value: &'static str, suspended: &[&str]| {
+            let case = Case::default().pins(|b| {
+                let b = b.chart("a.yaml", chart, value).serves(&["a", "b"]);
+                b.facts(|facts| facts.suspended = suspended.iter().map(|name| (*name).into()).collect())
+            });
+            severities(&case.check(ID))
+        };
+        let (plane, crds) = ("linkerd-control-plane", "linkerd-crds");
+        assert_eq!((of(plane, "2025.7.6", &["b"]), of(crds, "2025.7.6", &["b"])), (vec![Block], vec![Block]));
+        assert_eq!(of(plane, "2025.7.6", &[]), []);
+        assert_eq!(of(plane, "2025.9.4", &["b"]), [], "the stop was passed before");
+        assert_eq!(of("linkerd-viz", "2025.7.6", &["b"]), [], "a stop is about the CRDs");
     }
 
     #[test]

@@ -119,11 +119,17 @@ fn suspended<'i>(input: &'i Verification<'_>) -> impl Iterator<Item = Finding> +
         .flat_map(|pin| pin.installations.iter().map(move |name| (name, pin)))
         .filter(|(name, _)| suspended.contains(*name))
         .collect();
-    told.into_iter().map(|(name, pin)| {
+    let to = input.plan.to;
+    let is_stop = input.catalog.knowledge.hops.iter().any(|hop| hop.has(to));
+    let hint = match is_stop {
+        true => format!("resume it before a change goes beyond {to}, or give it a version of its own"),
+        false => "resume it, or give it a version of its own".to_owned(),
+    };
+    told.into_iter().map(move |(name, pin)| {
         let reason = format!(
             "the control plane of `{name}` is suspended: it takes this once it is resumed, and its proxies wait until then"
         );
-        Finding::warn(ID, reason).at_pin(pin).hint("resume it, or give it a version of its own")
+        Finding::warn(ID, reason).at_pin(pin).hint(hint.clone())
     })
 }
 
@@ -271,17 +277,23 @@ mod tests {
 
     #[test]
     fn a_control_plane_that_is_suspended_takes_later_what_others_move_with_it() {
-        let of = |suspended: &[&str]| {
-            let case = Case::default().pins(|b| {
-                let b = b.chart("cp.yaml", CP, "2026.8.2").serves(&["a", "b"]);
+        let at = |value: &'static str, to: &'static str, suspended: &[&str]| {
+            let case = Case::default().to(to).pins(|b| {
+                let b = b.chart("cp.yaml", CP, value).serves(&["a", "b"]);
                 b.facts(|facts| facts.suspended = suspended.iter().map(|name| (*name).into()).collect())
             });
-            case.check(ID).iter().map(|found| (found.severity, found.reason.clone())).collect::<Vec<_>>()
+            let found = case.check(ID);
+            let told = |found: &Finding| (found.severity, found.reason.clone(), found.hint.clone());
+            found.iter().map(told).collect::<Vec<_>>()
         };
+        let of = |suspended: &[&str]| at("2026.8.2", "edge-26.8.3", suspended);
         assert!(of(&[]).is_empty());
         let found = of(&["b"]);
-        let [(Warn, reason)] = found.as_slice() else { panic!("one warning") };
+        let [(Warn, reason, _)] = found.as_slice() else { panic!("one warning") };
         assert!(reason.starts_with("the control plane of `b` is suspended"), "{reason}");
+        let found = at("2025.2.3", "edge-25.7.6", &["b"]);
+        let [(Warn, _, Some(hint))] = found.as_slice() else { panic!("one warning") };
+        assert!(hint.starts_with("resume it before a change goes beyond edge-25.7.6"), "{hint}");
     }
 
     fn platform(chart: &'static str, proxy: &'static str) -> Vec<Finding> {
