@@ -87,6 +87,8 @@ pub struct Modelled<R> {
     pub covered: Vec<R>,
     /// What patches say of objects that are not there.
     pub unmatched: Vec<R>,
+    /// Releases as they were before patches took versions out of them.
+    pub laid_over: R,
 }
 
 /// Reads all that is deployed, then what files say whether it is deployed or not.
@@ -94,7 +96,7 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
     let builder = Builder { files, entries, take, left: AtomicUsize::new(CLUSTERS) };
     let raw = builder.raw();
     let mut found = Modelled::default();
-    let (mut unmatched_parts, mut parts) = (Vec::new(), Vec::new());
+    let (mut unmatched_parts, mut parts, mut laid_over) = (Vec::new(), Vec::new(), Vec::new());
     let mut seen = Seen::default();
     let roots = raw.iter().flat_map(|kept| &kept.roots);
     let deployed: HashSet<String> = roots.clone().flat_map(kinds::folders).collect();
@@ -125,7 +127,7 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
         });
         drop(outer);
         for of_roots in gathered {
-            let Gathered { facts, said, shadowed: other, unmatched: idle, kept, .. } = of_roots;
+            let Gathered { facts, said, shadowed: other, unmatched: idle, kept, replaced, .. } = of_roots;
             let Gathered { files, failed, off: charts, switched, evaluated, covered: merged_over, .. } =
                 of_roots;
             found.off.push(switched.facts);
@@ -136,6 +138,7 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
             found.shadowed.push(other.facts);
             found.unmatched.push(idle.facts);
             unmatched_parts.extend(idle.parts);
+            laid_over.extend(replaced);
             from_builds.extend(files);
             covered.extend(merged_over);
             found.deployed.push(facts.facts);
@@ -168,6 +171,7 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
     }
     found.written.push(builder.over(&parts, &built, &all));
     found.unmatched.push(builder.over(&unmatched_parts, &built, &all));
+    found.laid_over = builder.laid_over(laid_over, &all);
     found
 }
 
@@ -446,6 +450,7 @@ impl<R: Default + Send> Builder<'_, R> {
         for object in build.unpatched {
             let mut unpatched = Kept::default();
             unpatched.take(object, self.entries.mentions);
+            gathered.replaced.append(&mut unpatched.releases);
             // Most lead to nothing.
             if !unpatched.roots.is_empty() {
                 gathered.covered.push(Kept { roots: unpatched.roots, ..Kept::default() });

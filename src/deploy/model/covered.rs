@@ -74,6 +74,16 @@ impl<R: Default + Send> Builder<'_, R> {
         self.come_to(gathered, all)
     }
 
+    /// Hands over releases as they were before patches.
+    pub(super) fn laid_over(&self, mut releases: Vec<Object>, all: &Cluster<'_>) -> R {
+        let mut seen = Seen::default();
+        // All overlays of a base begin with the same.
+        releases.retain(|release| seen.is_new(release, &[]));
+        let mut said = Said::default();
+        self.hand_over(&Kept { releases, ..Kept::default() }, all, false, &mut said);
+        said.facts
+    }
+
     /// Returns what builds give, and what is kept of them.
     fn come_to(&self, gathered: Vec<Gathered<R>>, cluster: &Cluster<'_>) -> Vec<R> {
         let mut found = Vec::new();

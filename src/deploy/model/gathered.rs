@@ -30,6 +30,8 @@ pub(super) struct Gathered<R> {
     pub files: HashSet<RepoPath>,
     /// What builds would give with what generators are merged over.
     pub covered: Vec<Kept>,
+    /// Releases as they were before patches took versions out of them.
+    pub replaced: Vec<Object>,
     /// Charts that cannot be rendered as nobody deploys them.
     pub failed: Vec<Charted>,
     /// What charts would bring with more of them switched on.
@@ -53,8 +55,21 @@ impl<R: Default> Default for Said<R> {
 impl<R: Default> Default for Gathered<R> {
     fn default() -> Self {
         let (facts, said, shadowed, switched, unmatched) = Default::default();
-        let (kept, files, covered, failed, off, evaluated) = Default::default();
-        Self { facts, said, shadowed, switched, unmatched, kept, files, covered, failed, off, evaluated }
+        let (kept, files, covered, replaced, failed, off, evaluated) = Default::default();
+        Self {
+            facts,
+            said,
+            shadowed,
+            switched,
+            unmatched,
+            kept,
+            files,
+            covered,
+            replaced,
+            failed,
+            off,
+            evaluated,
+        }
     }
 }
 

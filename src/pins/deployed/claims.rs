@@ -57,6 +57,8 @@ pub(in crate::pins) struct Claims {
     pub(super) aliases: BTreeSet<At>,
     /// The releases that are known as somebody applies them.
     applied: BTreeSet<Release>,
+    /// Where versions of charts stand that a build lays others over.
+    laid_over: BTreeSet<At>,
     /// Linkerd's charts as they are deployed.
     pub deployments: Vec<Deployment>,
     /// What was evaluated of charts of the tree.
@@ -277,6 +279,15 @@ impl Claims {
         self.append_off(Self { claims: claims.collect(), ..Self::default() });
     }
 
+    /// Notes where the versions stand that another has gathered of releases which patches are laid over.
+    pub fn note_laid_over(&mut self, other: &Self) {
+        use PinKind::{FluxHelmChart, FluxHelmRelease, FluxOciRepository};
+        let is_version =
+            |claim: &&Claim| matches!(claim.spec.kind, FluxHelmRelease | FluxHelmChart | FluxOciRepository);
+        let versions = other.claims.iter().filter(is_version);
+        self.laid_over.extend(versions.map(|claim| (claim.path.clone(), claim.span.start)));
+    }
+
     /// Adds variables that others are laid over: where nothing else reads them, nothing does.
     pub fn append_shadowed(&mut self, other: Self) {
         let variables = other.claims.into_iter().filter(|claim| claim.spec.kind == PinKind::Variable);
@@ -298,6 +309,7 @@ impl Claims {
         self.annotated.extend(other.annotated);
         self.aliases.extend(other.aliases);
         self.applied.extend(other.applied);
+        self.laid_over.extend(other.laid_over);
         self.deployments.extend(other.deployments);
         self.charts.append(other.charts);
         self.umbrellas.extend(other.umbrellas);
@@ -340,6 +352,8 @@ impl Claims {
         }
         for claim in &mut claims {
             claim.is_off |= claim.open.as_ref().is_some_and(|release| self.applied.contains(release));
+            // What a patch says and no build keeps runs nowhere.
+            claim.is_off |= claim.written && self.laid_over.contains(&(claim.path.clone(), claim.span.start));
         }
         // Whoever deploys a chart with other values in the place of its own reads none of these.
         let is_left = |claim: &Claim| {

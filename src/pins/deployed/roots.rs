@@ -132,6 +132,7 @@ fn take_found(found: Modelled<Claims>, claims: &mut Claims) {
     found.off.into_iter().for_each(|found| claims.append_off(found));
     found.unmatched.into_iter().for_each(|found| claims.append_unmatched(found));
     found.covered.into_iter().for_each(|found| claims.append_covered(found));
+    claims.note_laid_over(&found.laid_over);
     found.shadowed.into_iter().for_each(|found| claims.append_shadowed(found));
 }
 
