@@ -79,7 +79,7 @@ struct Named {
 
 /// What installations can do on the way to a release.
 struct Standing {
-    /// Too far behind for one step.
+    /// Too far behind for one step, to the release that is wanted or to where others are.
     far: BTreeSet<Arc<str>>,
     /// They stay, whatever the others do: by somebody's will, or since they are ahead.
     still: BTreeSet<Arc<str>>,
@@ -96,8 +96,11 @@ pub fn split(inventory: &Inventory, whole: &Target, how: Split, wanted: Wanted<'
     let (standing, proxies) = (standing(inventory, wanted.to, wanted.knowledge), proxies_alone(&mine));
     let (mut named, of) = match how {
         Split::Each => {
-            let bound = together(&mine, &standing.still);
-            each(&shared(sets, &proxies, &standing.still), &awaited(&mine), &bound, whole, wanted.taken)
+            let bound = together(&mine, &[&standing.still]);
+            let late = standing.late(&bound);
+            let silent = [&standing.still, &late];
+            let bound = if late.is_empty() { bound } else { together(&mine, &silent) };
+            each(&shared(sets, &proxies, &silent), &awaited(&mine), &bound, whole, wanted.taken)
         }
         _ => laggards(inventory, &sets, &proxies, &standing),
     };
@@ -148,11 +151,11 @@ pub fn newest(inventory: &Inventory) -> Option<EdgeVersion> {
 fn shared(
     sets: BTreeSet<Vec<Arc<str>>>,
     proxies: &BTreeSet<Vec<Arc<str>>>,
-    still: &BTreeSet<Arc<str>>,
+    silent: &[&BTreeSet<Arc<str>>],
 ) -> Sets {
     let of = |set: &Vec<Arc<str>>| match proxies.contains(set) {
         true => set.iter().cloned().collect(),
-        false => deciding(set, still),
+        false => deciding(set, silent),
     };
     sets.into_iter().map(|set| (of(&set), set)).map(|(of, set)| (set, of)).collect()
 }
@@ -344,6 +347,7 @@ fn standing(inventory: &Inventory, to: Option<EdgeVersion>, knowledge: &Knowledg
         let counted = pin.installations.iter().filter(counts);
         counted.for_each(|name| platform.entry(name).or_default().push(pin));
     }
+    let reach = to.or_else(|| newest(inventory));
     // Of what has no control plane here nobody knows how far it can go.
     let bare = &inventory.facts.bare;
     let mut standing = Standing { far: BTreeSet::new(), still: bare.clone() };
@@ -355,7 +359,7 @@ fn standing(inventory: &Inventory, to: Option<EdgeVersion>, knowledge: &Knowledg
         let is_ahead = highest.zip(to).is_some_and(|(highest, to)| highest > to);
         if bare.contains(name) || is_still(&pins) || is_ahead {
             standing.still.insert(name.clone());
-        } else if lowest.zip(to).is_some_and(|(lowest, to)| knowledge.hop(lowest, to).is_some()) {
+        } else if lowest.zip(reach).is_some_and(|(lowest, to)| knowledge.hop(lowest, to).is_some()) {
             standing.far.insert(name.clone());
         }
     }
@@ -375,6 +379,18 @@ fn is_still(platform: &[&Pin]) -> bool {
     let rests = platform.iter().all(|pin| pin.stays.is_some_and(|reason| !obstructs(reason)));
     let mut reasons = platform.iter().filter_map(|pin| pin.stays);
     held || rests && reasons.any(|reason| reason.is_deliberate() || reason == Reason::Channel)
+}
+
+// === impl Standing ===
+
+impl Standing {
+    /// Returns, of installations that would go together, those with a stop to make that others of them have made: in one target
+    /// neither could go.
+    fn late(&self, bound: &[BTreeSet<Arc<str>>]) -> BTreeSet<Arc<str>> {
+        let is_mixed =
+            |group: &&BTreeSet<Arc<str>>| !group.is_disjoint(&self.far) && !group.is_subset(&self.far);
+        bound.iter().filter(is_mixed).flat_map(|group| group.intersection(&self.far)).cloned().collect()
+    }
 }
 
 // === impl Parts ===

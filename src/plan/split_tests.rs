@@ -221,6 +221,22 @@ fn one_that_stays_has_a_target_of_its_own_whatever_others_share_with_it() {
 }
 
 #[test]
+fn one_with_a_stop_to_make_has_a_target_of_its_own_whatever_those_past_it_share_with_it() {
+    let further = fleet().chart("further.yaml", CHART, "2025.1.1").serves(&["further"]);
+    let viz = further.chart("viz.yaml", "linkerd-viz", "2026.6.3").serves(&["a", "far"]);
+    let old = viz.chart("old.yaml", "linkerd-viz", "2025.2.3").serves(&["far", "further"]);
+    let of = |build: Build| {
+        let inventory = build.inventory();
+        let open = Wanted { to: None, ..wanted(&[]) };
+        let made = split(&inventory, &Target::default_all(), Split::Each, open);
+        let files = |target: &Target| inventory.pins().filter(|pin| target.has(pin)).count();
+        made.iter().map(|target| format!("{} {}", target.name, files(target))).collect::<Vec<_>>()
+    };
+    let expected = ["default 1", "a 2", "b 1", "far-further 3", "held 1", "stable 1"];
+    assert_eq!(of(old), expected, "those behind go to it together");
+}
+
+#[test]
 fn nobody_waits_for_what_is_shared_and_stays() {
     let after = |stays: Option<Reason>| {
         let build = fleet().chart("base.yaml", "linkerd-crds", "2026.8.1").serves(&["a", "b"]);

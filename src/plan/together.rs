@@ -14,16 +14,18 @@ use crate::{
     pins::{Form, Pin, Reader, Stage},
 };
 
-/// Returns, of those that read something, the ones that have a say in when it goes: those that stay have none, unless nobody
-/// else reads it.
-pub(super) fn deciding(readers: &[Arc<str>], still: &BTreeSet<Arc<str>>) -> BTreeSet<Arc<str>> {
+/// Returns, of those that read something, the ones that have a say in when it goes: those that are `silent` have none, unless
+/// nobody else reads it, the first of them least.
+pub(super) fn deciding(readers: &[Arc<str>], silent: &[&BTreeSet<Arc<str>>]) -> BTreeSet<Arc<str>> {
     let all: BTreeSet<Arc<str>> = readers.iter().cloned().collect();
-    let moving: BTreeSet<Arc<str>> = all.difference(still).cloned().collect();
-    if moving.is_empty() { all } else { moving }
+    silent.iter().fold(all, |all, silent| {
+        let moving: BTreeSet<Arc<str>> = all.difference(silent).cloned().collect();
+        if moving.is_empty() { all } else { moving }
+    })
 }
 
-/// Returns the groups of installations that move at once, each of at least two. Those that are `still` are bound to nobody.
-pub(super) fn together(pins: &[&Pin], still: &BTreeSet<Arc<str>>) -> Vec<BTreeSet<Arc<str>>> {
+/// Returns the groups of installations that move at once, each of at least two. Those that are `silent` are bound to nobody.
+pub(super) fn together(pins: &[&Pin], silent: &[&BTreeSet<Arc<str>>]) -> Vec<BTreeSet<Arc<str>>> {
     let mut of: BTreeMap<BTreeSet<Arc<str>>, BTreeSet<Reader>> = BTreeMap::new();
     // Nothing needs what nothing runs.
     let moves = |pin: &&&Pin| pin.stage == Stage::Platform && pin.stays.is_none() && !pin.is_off;
@@ -31,7 +33,7 @@ pub(super) fn together(pins: &[&Pin], still: &BTreeSet<Arc<str>>) -> Vec<BTreeSe
         let readers = pin.readers().filter(|reader| reader.stage == Stage::Platform);
         // Where it is read makes no difference.
         let readers = readers.map(|reader| Reader { places: Vec::new(), ..reader });
-        of.entry(deciding(&pin.installations, still)).or_default().extend(readers);
+        of.entry(deciding(&pin.installations, silent)).or_default().extend(readers);
     }
     let mut groups: Vec<BTreeSet<Arc<str>>> = Vec::new();
     loop {
@@ -86,7 +88,7 @@ mod tests {
 
     fn of(build: Build) -> Vec<String> {
         let inventory = build.inventory();
-        let groups = together(&inventory.pins().collect::<Vec<_>>(), &BTreeSet::new());
+        let groups = together(&inventory.pins().collect::<Vec<_>>(), &[]);
         groups.iter().map(|group| group.iter().map(|name| &**name).collect::<Vec<_>>().join(" ")).collect()
     }
 
