@@ -63,6 +63,7 @@ pub fn needs_towards(
         unnamed,
         beside: if stage == Stage::Platform { beside(inventory, target) } else { None },
         waits: late.filter_map(behind).min(),
+        suspended: free().filter_map(behind).filter(|waits| waits.is_suspended).min(),
         before: Vec::new(),
         absent: Vec::new(),
     }
@@ -271,5 +272,12 @@ mod tests {
         assert_eq!(ahead.waits, Some(of_b));
         let there = of("edge-26.8.2");
         assert_eq!((there.lowest, there.waits), (Some(edge("edge-26.8.1")), None));
+        let mut inventory = inventory.clone();
+        inventory.facts.suspended.insert("b".into());
+        let (all, options) = (Target::default_all(), Options::default());
+        let to = Some(edge("edge-26.8.1"));
+        let level = needs_towards(&inventory, &all, Stage::DataPlane, &options, to);
+        let of_b = Waits { running: None, installation: Some("b".to_owned()), is_suspended: true };
+        assert_eq!((level.waits, level.suspended), (None, Some(of_b)), "also of proxies that are there");
     }
 }

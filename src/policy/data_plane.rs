@@ -6,7 +6,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    Before, Decision, Hold, HoldReason, Needs, Policy,
+    Before, Decision, Hold, HoldReason, Needs, Policy, Waits,
     quiet::{by_hand, by_schedule},
 };
 use crate::linkerd::EdgeVersion;
@@ -40,7 +40,9 @@ pub fn data_plane(policy: &Policy, proxies: &Needs, plane: ControlPlane<'_>, now
         }
     }
     if !proxies.unnamed && proxies.lowest.is_none_or(|lowest| lowest >= version) {
-        let own = HoldReason::ControlPlaneBehind { running: Some(running), installation: None };
+        let suspended = proxies.suspended.clone().filter(|_| proxies.lowest.is_none());
+        let own = Waits { running: Some(running), installation: None, is_suspended: false };
+        let own = suspended.unwrap_or(own).reason();
         return match (proxies.waits.clone(), policy.to) {
             (Some(other), _) => hold(other.reason(), Some(version), None),
             (None, Some(to)) if to > running => hold(own, Some(to), None),

@@ -79,6 +79,8 @@ pub struct Needs {
     pub beside: Option<Beside>,
     /// The control plane that proxies which may not move wait for.
     pub waits: Option<Waits>,
+    /// The control plane of proxies that is left as it is, whatever release they are at.
+    pub suspended: Option<Waits>,
     /// The targets that go before this one.
     pub before: Vec<Before>,
     /// What is not in the mirrors that were asked so far; what is not named here is taken to be there.

@@ -32,8 +32,18 @@ fn proxies_of_several_installations_name_the_one_that_they_wait_for() {
     assert_eq!(hold(on("26.8.2")).reason, HoldReason::ControlPlaneBehind { running, installation });
     assert_eq!(target(on("26.8.1")), "edge-26.8.2", "what waits keeps nobody back");
     let suspended = Waits { running: None, is_suspended: true, ..waits.clone() };
-    let installation = suspended.installation.clone();
-    assert_eq!(suspended.reason(), HoldReason::ControlPlaneSuspended { installation });
+    let reason = HoldReason::ControlPlaneSuspended { installation: suspended.installation.clone() };
+    assert_eq!(suspended.clone().reason(), reason);
+    let to = Policy { to: Some(edge("26.8.3")), ..Policy::default() };
+    let level = Needs { suspended: Some(suspended), ..Needs::default() };
+    assert_eq!(
+        hold(data_plane(&to, &level, plane("26.8.2", None, 0), now())).reason,
+        reason,
+        "at its release"
+    );
+    let others = Needs { lowest: Some(edge("26.8.2")), ..level };
+    let behind = HoldReason::ControlPlaneBehind { running: Some(edge("26.8.2")), installation: None };
+    assert_eq!(hold(data_plane(&to, &others, plane("26.8.2", None, 0), now())).reason, behind);
 }
 
 #[test]
