@@ -58,6 +58,19 @@ impl Case<'_> {
         Some(Hold { reason, release: None, until: None })
     }
 
+    /// Says why nothing goes to a release though something is behind it.
+    pub(super) fn resting_at(&self, to: EdgeVersion) -> Option<Hold> {
+        let Self { survey, target, stage } = *self;
+        let knowledge = &survey.catalog.knowledge;
+        let (inventory, options) = (&survey.inventory, &survey.options);
+        let reasons = plan::resting_at(inventory, &target.target, stage, to, knowledge, options)?;
+        let takes = |pin: &Pin| plan::Constraint::of(pin).is_ok_and(|range| range.allows(&to.chart()));
+        let floating = self.pins().filter(|pin| pin.stays == Some(Reason::Range) && takes(pin)).count();
+        let reasons = reasons.iter().map(word_of).collect();
+        let reason = HoldReason::NothingMoves { reasons, floating };
+        Some(Hold { reason, release: Some(to), until: None })
+    }
+
     /// Decides.
     pub(super) fn decide(&self, operator: &Operator<'_>, landed: &dyn Landed) -> Result<Decision, Error> {
         if let Some(hold) = self.resting() {

@@ -98,7 +98,7 @@ pub(super) fn draft(
     let verdicts = warm.zip(operator.cache).map(|(warm, cache)| warm.verdicts(cache, case));
     let inputs = origin.inputs(&BTreeSet::new());
     if let Some(verdict) = verdicts.as_ref().and_then(|verdicts| verdicts.known(&inputs)) {
-        return Ok(Some(case.without_proposal(decision(verdict, stage, to))));
+        return Ok(Some(case.without_proposal(case.decision(verdict, to))));
     }
     if let Some(hold) = case.went_back(to, operator, landed)? {
         return Ok(Some(case.without_proposal(held(stage, hold))));
@@ -125,17 +125,7 @@ pub(super) fn draft(
     if let Some(verdicts) = verdicts.filter(|_| lasts && tree.searches().is_some_and(|all| all.is_empty())) {
         verdicts.keep(inputs, verdict.clone());
     }
-    Ok(Some(case.without_proposal(decision(verdict, stage, to))))
-}
-
-/// Puts a verdict into words.
-fn decision(verdict: Verdict, stage: Stage, to: EdgeVersion) -> StageDecision {
-    match verdict {
-        Verdict::Nothing => {
-            held(stage, Hold { reason: HoldReason::UpToDate, release: Some(to), until: None })
-        }
-        Verdict::Stuck(reason) => StageDecision::Unplannable { release: to, reason },
-    }
+    Ok(Some(case.without_proposal(case.decision(verdict, to))))
 }
 
 /// Names the target that goes before this one, where it has something to do or waits for another installation.
@@ -152,6 +142,17 @@ fn goes_first(target: &TargetConfig, stage: Stage, others: &[Draft]) -> Option<S
 // === impl Case ===
 
 impl Case<'_> {
+    /// Puts a verdict into words.
+    fn decision(&self, verdict: Verdict, to: EdgeVersion) -> StageDecision {
+        match verdict {
+            Verdict::Nothing => {
+                let up_to_date = Hold { reason: HoldReason::UpToDate, release: Some(to), until: None };
+                held(self.stage, self.resting_at(to).unwrap_or(up_to_date))
+            }
+            Verdict::Stuck(reason) => StageDecision::Unplannable { release: to, reason },
+        }
+    }
+
     /// Says what was planned when an open pull request was made that would be made again as it is.
     fn kept(
         &self,

@@ -6,10 +6,10 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use super::{Judged, Plan, Request, Stay, edge_of, fingerprint, judge, standing::obstructs};
+use super::{Judged, Options, Plan, Request, Stay, Target, edge_of, fingerprint, judge, standing::obstructs};
 use crate::{
-    linkerd::EdgeVersion,
-    pins::{Line, Reason, Stage},
+    linkerd::{EdgeVersion, Knowledge},
+    pins::{Inventory, Line, PinKind, Reason, Stage},
     repo::RepoPath,
 };
 
@@ -75,6 +75,22 @@ pub fn plan(request: &Request<'_>) -> Result<Option<Plan>, PlanBlocked> {
     }))
 }
 
+/// Returns why the pins of a stage stay where something of it is behind a release, since its chart is in a range that does not
+/// take it; `None` where nothing is.
+pub fn resting_at(
+    inventory: &Inventory,
+    target: &Target,
+    stage: Stage,
+    to: EdgeVersion,
+    knowledge: &Knowledge,
+    options: &Options,
+) -> Option<BTreeSet<Reason>> {
+    let judged = judge(inventory, target, to, knowledge, options);
+    let mine = || judged.iter().filter(|m| m.pin.stage == stage && m.pin.kind != PinKind::Other);
+    let is_kept = |m: &Judged| m.pin.stays.is_none() && m.reason() == Some(Reason::ChartStays);
+    mine().any(is_kept).then(|| mine().filter_map(Judged::reason).collect())
+}
+
 /// Returns the pins of a stage that are known to be behind and cannot be edited. Where a pin's release cannot be
 /// read (it is encrypted), nothing shows that it is behind.
 fn stuck(stays: &[Stay]) -> Vec<Stuck> {
@@ -131,10 +147,7 @@ fn why(reason: Reason) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        pins::Inventory,
-        plan::{Options, Target, testing::*},
-    };
+    use crate::{linkerd::built_in, plan::testing::*};
 
     fn made(inventory: &Inventory, stage: Stage, to: &str) -> Result<Option<Plan>, PlanBlocked> {
         let (target, options, catalog) = (Target::default_all(), Options::default(), catalog(&[to]));
@@ -186,6 +199,21 @@ mod tests {
         let inventory = Build::default().chart("a.yaml", "linkerd-crds", "2026.8.3").inventory();
         assert!(made(&inventory, Stage::Platform, "edge-26.8.3").unwrap().is_none());
         assert!(made(&inventory, Stage::DataPlane, "edge-26.8.3").unwrap().is_none());
+    }
+
+    #[test]
+    fn what_stays_behind_with_its_range_is_not_up_to_date() {
+        let (all, to) = (Target::default_all(), edge("edge-26.8.3"));
+        let why = |range: &str, value: &str| {
+            let build = Build::default().chart("a.yaml", "linkerd-control-plane", range).stays(Reason::Range);
+            let build = build.value("b.yaml", "linkerd-control-plane", "linkerdVersion", value);
+            let inventory = build.inventory();
+            let why = resting_at(&inventory, &all, Stage::Platform, to, built_in(), &Options::default());
+            (made(&inventory, Stage::Platform, "edge-26.8.3").unwrap().is_none(), why)
+        };
+        let stays = BTreeSet::from([Reason::Range, Reason::ChartStays]);
+        assert_eq!(why("~2026.7.0", "edge-26.7.1"), (true, Some(stays)));
+        assert_eq!(why("~2026.8.0", "edge-26.8.3"), (true, None));
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub use control_plane::{
 };
 pub use fingerprint::RULES_VERSION;
 pub use judge::{Ranges, forecast, judge, resolve, set_aside, set_aside_own};
-pub use make::{PlanBlocked, Stuck, plan};
+pub use make::{PlanBlocked, Stuck, plan, resting_at};
 pub use needs::{Source, needs, needs_towards, resting, source};
 pub use split::{Parts, Split, Wanted, narrowed, newest, split};
 pub use standing::{deployed_at, edge_of, steps_from};
