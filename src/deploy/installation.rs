@@ -144,10 +144,11 @@ pub fn installations(
     let lots = reach::lots((files, made), (&tops, entries), kustomizations, marks, is_plane);
     let Some(mut lots) = lots else { return too_many(entries, of) };
     clusters::tell_apart(&mut lots, marks);
-    clusters::join(&mut lots, &clusters::known(files, entries), marks);
-    called::join(&mut lots, marks);
+    let servers = clusters::servers(&clusters::known(files, entries));
+    clusters::join(&mut lots, &servers, marks);
+    called::join(&mut lots, marks, &servers);
     let mut groups = group::groups(&lots, marks);
-    let named = name::named(&groups);
+    let named = name::named(&groups, &servers);
     take_destinations(&mut groups, &named, &lots);
     let mut order: Vec<usize> = (0..groups.len()).collect();
     order.sort_by(|a, b| named[*a].cmp(&named[*b]));

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Mark,
+    clusters::Servers,
     group::{Group, groups, has_plane},
     name::named,
     reach::Lot,
@@ -18,7 +19,7 @@ const RUN: usize = 4;
 
 /// Puts what a root brings without a control plane to the one that the installation has after which its folder is called. Only
 /// control planes give names here.
-pub(super) fn join(lots: &mut Vec<Lot>, marks: &[Mark]) {
+pub(super) fn join(lots: &mut Vec<Lot>, marks: &[Mark], servers: &Servers) {
     // An Argo CD that knows other clusters may have the objects of each of them in a folder that is called as that one.
     let is_hub = lots.iter().any(|lot| matches!(lot.away, Some(Away::Named(_) | Away::Any(_))));
     let is_its = |lot: &Lot| match lot.seated {
@@ -32,7 +33,7 @@ pub(super) fn join(lots: &mut Vec<Lot>, marks: &[Mark]) {
         return;
     }
     let groups = groups(&with_planes(lots, marks), marks);
-    let by_name: BTreeMap<String, &Group> = named(&groups).into_iter().zip(&groups).collect();
+    let by_name: BTreeMap<String, &Group> = named(&groups, servers).into_iter().zip(&groups).collect();
     let (names, groups): (Vec<String>, Vec<&Group>) = by_name.into_iter().unzip();
     let mut called: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (n, lot) in lots.iter().enumerate().filter(|(_, lot)| may_join(lot)) {

@@ -9,25 +9,32 @@ use crate::{
     repo::RepoPath,
 };
 
-/// Puts what goes to a cluster by its name together with what goes there by its server. Two instances of Argo CD may know
-/// different clusters by one name: then the Secrets do not say which is meant.
-pub(super) fn join(lots: &mut [Lot], known: &BTreeSet<(String, String)>, marks: &[Mark]) {
+/// The names of clusters, by their servers.
+pub(super) type Servers = BTreeMap<String, String>;
+
+/// Returns the clusters of which Secrets say both. Two instances of Argo CD may know different clusters by one name: then the
+/// Secrets do not say which is meant.
+pub(super) fn servers(known: &BTreeSet<(String, String)>) -> Servers {
     let mut times: HashMap<&str, usize> = HashMap::new();
     known.iter().for_each(|(name, server)| {
         [name, server].iter().for_each(|text| *times.entry(text).or_default() += 1)
     });
     let once = |text: &str| times.get(text) == Some(&1);
+    // The cluster of Argo CD itself has no name here.
+    let is_own = |server: &str| argo::OWN_CLUSTER.contains(&server.trim_end_matches('/'));
+    let told = known.iter().filter(|(name, server)| once(name) && once(server) && !is_own(server));
+    told.map(|(name, server)| (server.clone(), name.clone())).collect()
+}
+
+/// Puts what goes to a cluster by its name together with what goes there by its server.
+pub(super) fn join(lots: &mut [Lot], servers: &Servers, marks: &[Mark]) {
     let asked = lots.iter().filter_map(|lot| lot.away.as_ref().map(|away| away.name().to_owned()));
     let asked: HashSet<String> = asked.collect();
-    for (name, server) in known.iter().filter(|(name, server)| asked.contains(name) || asked.contains(server))
-    {
-        // The cluster of Argo CD itself has no name here.
-        if !once(name) || !once(server) || argo::OWN_CLUSTER.contains(&server.trim_end_matches('/')) {
-            continue;
-        }
+    let is_asked = |text: &String| asked.contains(text);
+    for (server, name) in servers.iter().filter(|(server, name)| is_asked(name) || is_asked(server)) {
         let (by_name, by_server) = (Away::Named(name.clone()), Away::Named(server.clone()));
         let is_plane = |lot: &Lot| lot.away.as_ref() == Some(&by_server) && has_plane(lot, marks);
-        // It is called as its control plane is asked for.
+        // Clusters without a control plane are told by the form in which those of all control planes are named.
         let is_by_server = lots.iter().any(is_plane);
         let (from, to) = if is_by_server { (by_name, by_server) } else { (by_server, by_name) };
         let same = lots.iter_mut().filter(|lot| lot.away.as_ref() == Some(&from));

@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::group::{Group, home};
+use super::{
+    clusters::Servers,
+    group::{Group, home},
+};
 
 /// Longer names are cut.
 const LONGEST: usize = 48;
@@ -37,15 +40,16 @@ const KUBECONFIG: &str = "-kubeconfig";
 /// Names that targets have of themselves.
 const TAKEN: [&str; 2] = ["default", "shared"];
 
-/// Names groups: each by itself, as far as no two get the same name.
-pub(super) fn named(groups: &[Group]) -> Vec<String> {
+/// Names groups: each by itself, as far as no two get the same name. A cluster whose Secret is here is called as that calls it.
+pub(super) fn named(groups: &[Group], servers: &Servers) -> Vec<String> {
     let mut alone: BTreeMap<String, usize> = BTreeMap::new();
     for group in groups.iter().filter(|group| group.lots.iter().all(|lot| lot.away.is_none())) {
         *alone.entry(folder(group)).or_default() += 1;
     }
     let lots = groups.iter().flat_map(|group| &group.lots).filter(|lot| lot.away.is_none());
     let deployed: BTreeSet<&str> = lots.filter_map(|lot| lot.folder.as_deref()).collect();
-    let words: Vec<Vec<String>> = groups.iter().map(|group| words(group, &alone, &deployed)).collect();
+    let words = groups.iter().map(|group| words(group, (&alone, &deployed), servers));
+    let words: Vec<Vec<String>> = words.collect();
     let mut used: Vec<usize> = words.iter().map(|_| 1).collect();
     // Those that are called the same take in the folder above, until they differ or there is none left.
     loop {
@@ -89,12 +93,17 @@ fn join(words: &[String], used: usize) -> String {
 }
 
 /// The words that a group may be called by, the nearest first.
-fn words(group: &Group, alone: &BTreeMap<String, usize>, deployed: &BTreeSet<&str>) -> Vec<String> {
+fn words(
+    group: &Group,
+    (alone, deployed): (&BTreeMap<String, usize>, &BTreeSet<&str>),
+    servers: &Servers,
+) -> Vec<String> {
     let folder = folder(group);
     let is_anothers = |below: &str| below.rsplit('/').find_map(telling).is_none();
     let mut found: Vec<String> = Vec::new();
     if let Some(destination) = group.lots.iter().find_map(|lot| lot.away.as_ref()) {
-        found.extend(of_destination(destination.name()));
+        let name = destination.name();
+        found.extend(of_destination(servers.get(name).map_or(name, String::as_str)));
     } else if alone.get(&folder).is_some_and(|groups| *groups > 1)
         || below(&folder, group, deployed).is_some_and(is_anothers)
     {
