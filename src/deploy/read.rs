@@ -3,15 +3,15 @@
 //! In: a text in parts, of a file or of a scalar. Out: one [`Value`] a document: aliases and merge keys unfolded, of a key
 //! that is written twice the last one, as Go's YAML reads them.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, ops::Range, sync::Arc};
 
 use indexmap::IndexMap;
 
 use super::{
     typed,
-    value::{Cutter, Part, Scalar, Value},
+    value::{Cutter, Origin, Part, Scalar, Unknown, Value, Via},
 };
-use crate::yaml::{Ceilings, Node, SourceMap, Stream, Style, YamlError};
+use crate::yaml::{Ceilings, Node, Shape, SourceMap, Stream, Style, YamlError};
 
 /// The most values that one text may unfold to through its aliases.
 const CEILING: usize = 200_000;
@@ -104,7 +104,7 @@ impl Reader<'_> {
                 let is_plain = key.style() == Some(Style::Plain) && key.tag().is_none();
                 let name = if is_plain { (self.key)(name) } else { name.into() };
                 let read = match self.code_of(key, value) {
-                    Some(code) => Value::Scalar(Scalar::unknown(&format!("ytt, `{code}`"))),
+                    Some(code) => Value::Scalar(not_evaluated(&code)),
                     None => self.value(value, depth)?,
                 };
                 own.insert(Arc::from(name), read);
@@ -118,11 +118,18 @@ impl Reader<'_> {
         Some(own)
     }
 
-    /// Returns the code of ytt's that stands in the place of a value: to YAML it is a comment.
-    fn code_of(&self, key: Node<'_>, value: Node<'_>) -> Option<&str> {
-        let is_there = value.is_mapping() || value.is_sequence() || value.is_alias();
-        let is_there = is_there || value.as_str().is_some_and(|text| !text.is_empty());
-        (!is_there).then(|| code(self.whole.get(key.span().end..)?)).flatten()
+    /// Returns the code of a templating tool that stands in the place of a value. To YAML ytt's is a comment, and an action
+    /// (`{{ name }}`) is a mapping in the place of a key, which no deployer takes.
+    fn code_of(&self, key: Node<'_>, value: Node<'_>) -> Option<Scalar> {
+        match value.shape() {
+            Shape::Scalar("", _) => {
+                let from = key.span().end;
+                let code = code(self.whole.get(from..)?)?;
+                Some(self.text.cut(from + code.start..from + code.end))
+            }
+            Shape::Mapping { flow: true } => is_action(value).then(|| self.text.cut(value.span())),
+            _ => None,
+        }
     }
 
     fn scalar(&self, node: Node<'_>) -> Scalar {
@@ -149,11 +156,26 @@ impl Reader<'_> {
     }
 }
 
-/// Finds the code of ytt's (`#@ data.values.version`) in what stands behind a key.
-pub fn code(behind: &str) -> Option<&str> {
-    let line = behind.lines().next()?.trim_start_matches(['"', '\'']);
-    let code = line.strip_prefix(':')?.trim_start().strip_prefix("#@ ")?.trim();
-    (!code.is_empty()).then_some(code)
+/// Finds the code of ytt's (`#@ data.values.version`) in what stands behind a key, without a comment behind it.
+pub fn code(behind: &str) -> Option<Range<usize>> {
+    let line = behind.lines().next()?;
+    let (before, code) = line.split_once("#@ ")?;
+    let between = before.trim_start_matches(['"', '\'']).strip_prefix(':')?;
+    let code = code.split(" # ").next()?.trim_end();
+    let is_alone = between.trim().is_empty() && !code.trim().is_empty();
+    is_alone.then(|| before.len()..before.len() + "#@ ".len() + code.len())
+}
+
+/// Tells whether a mapping is an action of a template: it has a mapping for a key.
+fn is_action(node: Node<'_>) -> bool {
+    node.entries().any(|(key, _)| key.is_mapping())
+}
+
+/// A text for which code stands that is not evaluated here.
+fn not_evaluated(code: &Scalar) -> Scalar {
+    let who = format!("code that is not evaluated here, `{}`", code.text());
+    let of = code.origins().map(|at| Origin { via: Some(Via::Code), ..at.clone() }).collect();
+    Scalar::of([Part::Unknown(Unknown { who: who.into(), of })], false)
 }
 
 fn typed(mut scalar: Scalar, plain: bool) -> Scalar {
@@ -247,10 +269,27 @@ mod tests {
     fn code_of_ytt_stands_for_a_value_that_is_not_known() {
         let value =
             one("a: #@ data.values.a\n'b': #@ f(1)\nc: # @ no\nd: x #@ no\ne: #@\nf: #@ ns()\n  g: 1\n");
-        let who = |key: &str| value.scalar(&[key]).and_then(Scalar::unknown_to);
-        assert_eq!((who("a"), who("b")), (Some("ytt, `data.values.a`"), Some("ytt, `f(1)`")));
-        assert_eq!((who("c"), who("d"), who("e")), (None, None, None));
+        assert_eq!(["a", "b"].map(|key| code_at(&value, key)), ["#@ data.values.a", "#@ f(1)"].map(Some));
+        assert_eq!(["c", "d", "e"].map(|key| code_at(&value, key)), [None; 3]);
         assert_eq!(value.text(&["f", "g"]).unwrap(), "1");
+        let held = one("a: #@ data.values.a # uplinker: hold\n");
+        assert_eq!(code_at(&held, "a"), Some("#@ data.values.a"));
+    }
+
+    /// Returns the code that stands for what is not known.
+    fn code_at<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
+        let mut handed = value.scalar(&[key])?.handed().filter(|at| at.via == Some(Via::Code));
+        handed.next().map(Origin::text)
+    }
+
+    #[test]
+    fn an_action_of_a_template_stands_for_a_value_that_is_not_known() {
+        let value = one("a: {{ chart }}\nb: {{ chart | quote }} # c\nd: {e: {f: g}}\nh: {}\n");
+        assert_eq!(
+            ["a", "b"].map(|key| code_at(&value, key)),
+            ["{{ chart }}", "{{ chart | quote }}"].map(Some)
+        );
+        assert_eq!(["d", "h"].map(|key| code_at(&value, key)), [None; 2]);
     }
 
     #[test]

@@ -71,6 +71,11 @@ impl Pin {
         Some(if proxies.places.is_empty() { own() } else { proxies.places.clone() })
     }
 
+    /// Tells whether it reaches what reads it in a way that is not followed, and names no release itself.
+    pub fn is_untold(&self) -> bool {
+        self.stays == Some(Reason::NotFollowed) && self.form == Form::Opaque && self.version.is_none()
+    }
+
     fn reader(&self) -> Reader {
         let (chart, mirror, places) = (self.chart.clone(), self.mirror.clone(), self.read_at.clone());
         Reader { chart, mirror, form: self.read_as.unwrap_or(self.form), stage: self.stage, places }

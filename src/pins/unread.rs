@@ -83,7 +83,8 @@ pub(super) fn coded(file: &TextFile<'_>) -> Option<Skipped> {
     let told = file.text.lines().filter_map(|line| {
         let line = line.trim_start().trim_start_matches("- ");
         let (key, _) = line.split_once(':')?;
-        let code = read::code(line.get(key.len()..)?)?;
+        let behind = line.get(key.len()..)?;
+        let code = behind.get(read::code(behind)?)?;
         let name = key.trim_matches(['"', '\'']);
         let fixes = FIXING.contains(&name) || annotation::is_in(name);
         fixes.then(|| format!("`{code}` is not followed"))

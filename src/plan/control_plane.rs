@@ -45,6 +45,8 @@ pub struct ControlPlanes {
     off: BTreeMap<Arc<str>, Plane>,
     /// The oldest release of the whole repository.
     oldest: Option<EdgeVersion>,
+    /// The release that the configuration names.
+    configured: Option<EdgeVersion>,
 }
 
 /// What the pins of one control plane say.
@@ -56,6 +58,8 @@ struct Plane {
     ranges: Vec<Constraint>,
     /// Whether it is on another channel, or whatever a digest is.
     is_elsewhere: bool,
+    /// Whether the repository has its version as code alone, which is not evaluated here.
+    is_untold: bool,
     /// Whether it stays as it is, whatever its pins say.
     is_suspended: bool,
     /// Whether it is among the files of the target, whichever part of them the target has.
@@ -117,6 +121,11 @@ impl ControlPlanes {
         planes
     }
 
+    /// Takes the release that is configured for that of those of which the repository has code alone.
+    pub(super) fn with_configured(self, configured: Option<EdgeVersion>) -> Self {
+        Self { configured, ..self }
+    }
+
     /// Returns the oldest release that proxies have to suit: of those whom they serve, else as configured, else of all.
     pub fn ceiling<'p>(
         &self,
@@ -133,12 +142,15 @@ impl ControlPlanes {
         let name = |name: &str| Some(name.to_owned()).filter(|name| name != NAMELESS);
         let behind = self.beside(proxy).filter_map(|(installation, plane)| {
             let is_suspended = plane.is_suspended;
-            let running = plane.ends.map(|(oldest, _)| oldest).filter(|_| !is_suspended);
+            let told = plane.ends.map(|(oldest, _)| oldest);
+            let told = told.or(self.configured.filter(|_| plane.is_untold));
+            let running = told.filter(|_| !is_suspended);
             let waits = match running {
                 Some(oldest) => oldest < to,
                 None => {
                     let refuses = |range: &Constraint| !range.allows(&to.chart());
-                    is_suspended || plane.is_elsewhere || plane.ranges.iter().any(refuses)
+                    let goes_elsewhere = plane.is_elsewhere || plane.ranges.iter().any(refuses);
+                    is_suspended || plane.is_untold || goes_elsewhere
                 }
             };
             waits.then(|| Waits { running, installation: name(installation), is_suspended })
@@ -180,7 +192,8 @@ impl ControlPlanes {
 impl Plane {
     /// Tells whether a proxy pin of which nobody says whose it is may run beside it: proxies are never ahead of their own.
     fn may_have(&self, proxy: &Pin) -> bool {
-        self.ends.is_some_and(|(_, newest)| edge_of(proxy).is_none_or(|version| version <= newest))
+        let may_reach = |newest: EdgeVersion| edge_of(proxy).is_none_or(|version| version <= newest);
+        self.is_untold || self.ends.is_some_and(|(_, newest)| may_reach(newest))
     }
 
     fn take(&mut self, pin: &Pin, version: Option<EdgeVersion>) {
@@ -190,6 +203,7 @@ impl Plane {
                 self.ends = Some((version.min(oldest), version.max(newest)));
             }
             (None, Some(Reason::Range)) => self.ranges.extend(Constraint::of(pin)),
+            (None, Some(Reason::NotFollowed)) => self.is_untold = true,
             (None, _) => self.is_elsewhere = true,
         }
     }
@@ -278,14 +292,12 @@ pub(super) fn is_beside_live(pin: &Pin, installation: &Arc<str>, suspended: &BTr
     pin.stays == Some(Reason::Suspended) && !suspended.contains(installation)
 }
 
-/// Tells whether a pin has a control plane somewhere that no release of ours changes: of another channel, at a digest, or in
-/// a range, from which it takes releases by itself.
+/// Tells whether a pin has a control plane somewhere that no release of ours changes: of another channel, at a digest, in
+/// a range, from which it takes releases by itself, or where code says, which is not evaluated here.
 fn goes_its_own_way(pin: &Pin) -> bool {
     let reasons = [Reason::Channel, Reason::Digest, Reason::RetiredChart, Reason::Range];
-    pin.kind != PinKind::HelmValues
-        && !pin.is_off
-        && pin.stays.is_some_and(|reason| reasons.contains(&reason))
-        && pin.charts().any(is_control_plane)
+    let is_own = pin.stays.is_some_and(|reason| reasons.contains(&reason)) || pin.is_untold();
+    pin.kind != PinKind::HelmValues && !pin.is_off && is_own && pin.charts().any(is_control_plane)
 }
 
 pub(super) fn says_what_runs(pin: &Pin) -> bool {

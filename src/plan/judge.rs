@@ -74,7 +74,8 @@ pub fn judge(
 ) -> Vec<Judged> {
     let judge = Judge { to, knowledge, options };
     let mut moves = judge.all(inventory, target);
-    keep_behind(&mut moves, &ControlPlanes::now(inventory, target), to);
+    let planes = ControlPlanes::now(inventory, target).with_configured(options.control_plane);
+    keep_behind(&mut moves, &planes, to);
     moves
 }
 
@@ -93,7 +94,7 @@ pub fn forecast(
     let outside: Vec<_> = outside.map(|pin| (pin, edge_of(pin))).collect();
     let planes_of = |target: &Target| {
         let runs = of.iter().flatten().map(|m| judge.runs(m)).chain(outside.iter().copied());
-        ControlPlanes::new(runs, target, &inventory.facts.suspended)
+        ControlPlanes::new(runs, target, &inventory.facts.suspended).with_configured(options.control_plane)
     };
     let planes: Vec<ControlPlanes> = targets.iter().map(planes_of).collect();
     for (moves, planes) in of.iter_mut().zip(&planes) {

@@ -178,6 +178,18 @@ fn proxies_of_nobody_wait_for_each_control_plane_that_they_may_have() {
 }
 
 #[test]
+fn proxies_wait_for_a_control_plane_whose_version_is_code_unless_the_configuration_names_it() {
+    let build = Build::default().chart("a.yaml", CP, "{{ chart }}").stays(Reason::NotFollowed);
+    let inventory = build.serves(&["a"]).proxy("ns.yaml", "edge-26.8.1").inventory();
+    let waits = |configured: Option<EdgeVersion>| {
+        let planes = ControlPlanes::now(&inventory, &Target::default_all()).with_configured(configured);
+        inventory.pins().any(|pin| planes.behind(pin, edge("edge-26.8.3")).is_some())
+    };
+    let configured = ["edge-26.8.2", "edge-26.8.3"].map(|release| waits(Some(edge(release))));
+    assert_eq!((waits(None), configured), (true, [true, false]));
+}
+
+#[test]
 fn an_exact_version_stays_where_the_pattern_beside_it_does_not_take_the_release() {
     let of = |filter: &str| {
         let b = Build::default().chart("a.yaml", CP, "2026.7.2");

@@ -33,7 +33,8 @@ pub fn needs_towards(
     options: &Options,
     to: Option<EdgeVersion>,
 ) -> Needs {
-    let planes = to.map(|to| (to, ControlPlanes::now(inventory, target)));
+    let planes =
+        to.map(|to| (to, ControlPlanes::now(inventory, target).with_configured(options.control_plane)));
     let mine = || inventory.pins().filter(|p| p.stage == stage && target.has(p));
     let free = || mine().filter(|p| p.stays.is_none() && !options.ignores(p));
     let behind = |p: &Pin| planes.as_ref().and_then(|(to, planes)| planes.behind(p, *to));

@@ -163,6 +163,14 @@ fn suspended(pin: &Pin) -> Finding {
 /// Says of the version of a chart that it stays where the others do not.
 fn not_followed(pin: &Pin, to: EdgeVersion) -> Option<Finding> {
     let chart = pin.chart.as_deref()?;
+    if pin.is_untold() {
+        let text = format!(
+            "which release `{}` is for {chart} is not known here: it reaches the chart in a way that is not followed",
+            pin.value
+        );
+        let hint = format!("set it to {to} where it comes from, and hold this with `# uplinker: hold`");
+        return Some(Finding::block(ID, text).at_pin(pin).hint(hint));
+    }
     let found = |why: &str| {
         let text = format!("`{}`, the version of {chart}, stays behind: {why}", pin.value);
         Finding::new(ID, Severity::Block, text).at_pin(pin)
@@ -330,6 +338,11 @@ mod tests {
             assert!(found[0].reason.contains(why), "{:?}", found[0].reason);
             assert_eq!(of(path, "2026.8.3"), []);
         }
+        let code = of("c.yaml", "{{ chart }}");
+        assert_eq!(severities(&code), [Block]);
+        assert!(
+            code[0].reason.starts_with("which release `{{ chart }}` is for linkerd-crds is not known here")
+        );
     }
 
     #[test]

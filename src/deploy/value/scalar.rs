@@ -53,6 +53,8 @@ pub enum Via {
     Secret,
     /// What Helm printed of a chart, of which it is not known yet where it was written.
     Printed,
+    /// Code of a templating tool that is not evaluated here: what comes of it stands nowhere.
+    Code,
 }
 
 /// Places by which one text is read through others.

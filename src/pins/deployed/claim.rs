@@ -10,11 +10,14 @@ use super::{
     traced::{Traced, traced},
 };
 use crate::{
-    deploy::{Origin, Scalar, value::Reading},
+    deploy::{
+        Origin, Part, Scalar,
+        value::{Reading, Via},
+    },
     linkerd::{self, EdgeVersion},
     pins::{
         Form, Frame, Home, PinKind, Reason,
-        found::Spec,
+        found::{Spec, opaque},
         under::Under,
         version_text::{Expects, Judged, Token, VersionText, judge, tokens},
     },
@@ -151,6 +154,11 @@ impl Claim {
         }
     }
 
+    /// Tells whether code stands there: that is no scalar of its file.
+    pub fn is_code(&self) -> bool {
+        self.text.stays == Some(Reason::NotFollowed)
+    }
+
     fn stays(&self) -> Option<Reason> {
         self.spec.stays.or(self.text.stays)
     }
@@ -160,8 +168,17 @@ impl Claim {
 pub(super) fn claims(scalar: &Scalar, spec: &Spec) -> Vec<Claim> {
     let text = scalar.text();
     match judge(&text, spec.expects) {
-        _ if scalar.unknown_to().is_some() => scalar.handed().flat_map(|at| not_followed(at, spec)).collect(),
-        Judged::Nothing => Vec::new(),
+        _ if scalar.unknown_to().is_some() => {
+            let handed = |at: &Origin| match at.via {
+                Some(Via::Code) => coded(at, spec),
+                _ => not_followed(at, spec),
+            };
+            scalar.handed().flat_map(handed).collect()
+        }
+        Judged::Nothing => match scalar.parts() {
+            [Part::Written(at)] if is_unfilled(&text, spec.kind) => coded(at, spec),
+            _ => Vec::new(),
+        },
         Judged::Version(judged) => claim(scalar, spec, judged).into_iter().collect(),
         Judged::Reads(reads) => {
             let defaults = reads.into_iter().filter_map(|read| read.default);
@@ -203,6 +220,24 @@ pub(super) fn not_followed(at: &Origin, spec: &Spec) -> Vec<Claim> {
         Claim::new(&at, spec.clone(), text)
     };
     found.into_iter().map(claim).collect()
+}
+
+/// Tells whether a text has an action of a template in it that its deployer does not fill.
+fn is_unfilled(text: &str, kind: PinKind) -> bool {
+    let is_filled = matches!(kind, PinKind::ArgoApplicationset | PinKind::ArgoGenerator | PinKind::Helmfile);
+    text.contains("{{") && !is_filled
+}
+
+/// Says which releases stand in code; where none does in that of a chart's version, that it is one: what comes of it is not
+/// known, and the chart does not go with the others.
+fn coded(at: &Origin, spec: &Spec) -> Vec<Claim> {
+    let mut found = not_followed(at, spec);
+    if found.is_empty() && spec.expects == Expects::Chart && spec.chart.is_some() {
+        let text = opaque(at.span.len(), Reason::NotFollowed);
+        found.push(Claim::new(at, spec.clone().staying(text.stays), text));
+    }
+    found.iter_mut().for_each(|claim| claim.text.stays = Some(Reason::NotFollowed));
+    found
 }
 
 fn claim(scalar: &Scalar, spec: &Spec, judged: VersionText) -> Option<Claim> {

@@ -37,8 +37,12 @@ fn in_file(context: &Context<'_>, claims: &[Claim], found: &mut Found) {
     let Some(Claim { path, .. }) = claims.first() else { return };
     match manifest(context, path) {
         Some(file) => {
-            let wanted: Vec<Wanted<'_>> = claims.iter().map(|c| (c, c.span.clone())).collect();
+            let (code, wanted): (Vec<&Claim>, Vec<&Claim>) = claims.iter().partition(|claim| claim.is_code());
+            let wanted: Vec<Wanted<'_>> = wanted.into_iter().map(|c| (c, c.span.clone())).collect();
             drop(in_yaml((context, Place::of(&file)), &wanted, found));
+            if !code.is_empty() {
+                in_text(context, path, code, found);
+            }
         }
         None => in_text(context, path, claims, found),
     }
@@ -187,8 +191,13 @@ fn annotation(label: &mut Route) -> Option<()> {
     Some(())
 }
 
-/// Makes the pins of a file that is no YAML.
-fn in_text(context: &Context<'_>, path: &RepoPath, claims: &[Claim], found: &mut Found) {
+/// Makes the pins of a file that is no YAML, or of what is none in it.
+fn in_text<'c>(
+    context: &Context<'_>,
+    path: &RepoPath,
+    claims: impl IntoIterator<Item = &'c Claim>,
+    found: &mut Found,
+) {
     let Ok(source) = context.files.file(path.as_str()) else { return };
     let text = &*source.text;
     let file = TextFile { path, blob: source.blob, text, sealed: encrypted(text.as_bytes()) };
