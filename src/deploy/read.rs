@@ -166,6 +166,13 @@ pub fn code(behind: &str) -> Option<Range<usize>> {
     is_alone.then(|| before.len()..before.len() + "#@ ".len() + code.len())
 }
 
+/// Finds the code of ytt's in a text: `edge-(@= data.values.version @)`.
+pub fn code_in(line: &str) -> Option<Range<usize>> {
+    let start = line.find("(@")?;
+    let end = start + line.get(start..)?.find("@)")?;
+    Some(start..end + "@)".len())
+}
+
 /// Tells whether a mapping is an action of a template: it has a mapping for a key.
 fn is_action(node: Node<'_>) -> bool {
     node.entries().any(|(key, _)| key.is_mapping())

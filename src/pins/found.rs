@@ -255,7 +255,7 @@ impl Found {
         let word = place.word(node).filter(|reason| *reason != Reason::Held || !is_unread);
         let held = word.filter(|r| *r == Reason::Held);
         let sealed = place.file.sealed.then_some(Reason::Encrypted);
-        let twice = place.is_ambiguous(node.resolved()).then_some(Reason::DuplicateKey);
+        let twice = place.ambiguity(node.resolved());
         held.or(sealed).or(twice).or(word).or(spec.stays).or(text.stays)
     }
 

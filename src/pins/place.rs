@@ -42,6 +42,20 @@ fn is_under_twice(node: Node<'_>) -> bool {
     std::iter::successors(Some(node), |n| n.parent()).any(Node::is_written_twice)
 }
 
+/// Tells whether conditions of ytt's stand between the values of a key at a node, or around it, that is written twice.
+fn is_parted(text: &str, node: Node<'_>) -> bool {
+    const PARTS: [&str; 3] = ["#@ if", "#@ el", "#@ end"];
+    let twice = std::iter::successors(Some(node), |n| n.parent()).find(|n| n.is_written_twice());
+    let between = twice.and_then(|value| {
+        let name = value.key()?.as_str();
+        let own = value.parent()?.entries().filter(|(key, _)| key.as_str() == name);
+        let starts: Vec<usize> = own.map(|(key, _)| key.span().start).collect();
+        text.get(*starts.first()?..*starts.last()?)
+    });
+    let parts = |line: &str| PARTS.iter().any(|part| line.trim_start().starts_with(part));
+    between.is_some_and(|between| between.lines().any(parts))
+}
+
 /// Tells whether a text has parts of which a Go template takes one.
 fn branches(text: &str) -> bool {
     let action = |part: &str| part.trim_start_matches('-').trim_start().starts_with("if ");
@@ -106,11 +120,14 @@ impl<'a> Place<'a> {
         (node.is_alias() && is_held()).then(|| self.file.position(self.start_in_file(node)).0)
     }
 
-    /// Tells whether readers may take another value than the one at a node: a key at it, around it, or around a scalar that its
-    /// text stands in is written twice. Of a template's branches only one is there.
-    pub fn is_ambiguous(self, node: Node<'_>) -> bool {
-        let own = is_under_twice(node) && !self.is_of_branches(node);
-        own || self.outer.is_some_and(|o| o.place.is_ambiguous(o.node))
+    /// Says why readers may take another value than the one at a node: a key at it, around it, or around a scalar that its
+    /// text stands in is written twice. Of a template's branches only one is there; which one ytt takes is not known.
+    pub fn ambiguity(self, node: Node<'_>) -> Option<Reason> {
+        if is_under_twice(node) && !self.is_of_branches(node) {
+            let is_parted = is_parted(self.text, node);
+            return Some(if is_parted { Reason::NotFollowed } else { Reason::DuplicateKey });
+        }
+        self.outer.and_then(|o| o.place.ambiguity(o.node))
     }
 
     /// Tells whether a node is in one of several branches of a template that have one key.

@@ -77,14 +77,14 @@ pub(super) fn only_injects(text: &str) -> bool {
 /// Names a file in which code of ytt's stands for a version: what else it says is read.
 pub(super) fn coded(file: &TextFile<'_>) -> Option<Skipped> {
     // Nearly all files have none.
-    if !file.text.contains("#@ ") {
+    if !["#@ ", "(@"].iter().any(|sign| file.text.contains(sign)) {
         return None;
     }
     let told = file.text.lines().filter_map(|line| {
         let line = line.trim_start().trim_start_matches("- ");
         let (key, _) = line.split_once(':')?;
         let behind = line.get(key.len()..)?;
-        let code = behind.get(read::code(behind)?)?;
+        let code = behind.get(read::code(behind).or_else(|| read::code_in(behind))?)?;
         let name = key.trim_matches(['"', '\'']);
         let fixes = FIXING.contains(&name) || annotation::is_in(name);
         fixes.then(|| format!("`{code}` is not followed"))

@@ -79,7 +79,7 @@ const READS: usize = 16;
 /// Judges the text of a scalar.
 pub(super) fn judge(text: &str, expects: Expects) -> Judged {
     let trimmed = text.trim();
-    if trimmed.is_empty() || trimmed.contains("{{") {
+    if trimmed.is_empty() || has_code(trimmed) {
         return Judged::Nothing;
     }
     let reads = variable_reads(text);
@@ -104,6 +104,11 @@ pub(super) fn judge(text: &str, expects: Expects) -> Judged {
         }
         Judged::Version(found)
     })
+}
+
+/// Tells whether a text has code of a templating tool in it: `{{ version }}`, `(@= data.values.version @)` of ytt's.
+pub(super) fn has_code(text: &str) -> bool {
+    text.contains("{{") || text.contains("(@") && text.contains("@)")
 }
 
 /// Finds the release names in a line or a whole text: `edge-26.8.2` and `2026.8.2`, each standing alone.
@@ -324,6 +329,7 @@ mod tests {
         assert_eq!(stays("sha256:abc", Expects::Edge), Some(Reason::Digest));
         assert_eq!(judge("", Expects::Edge), Judged::Nothing);
         assert_eq!(judge("{{ .edge }}", Expects::Edge), Judged::Nothing);
+        assert_eq!(judge("edge-(@= data.values.edge @)", Expects::Edge), Judged::Nothing);
         assert_eq!(judge("v1.2.1", Expects::Either), Judged::Nothing);
     }
 

@@ -19,7 +19,7 @@ use crate::{
         Form, Frame, Home, PinKind, Reason,
         found::{Spec, opaque},
         under::Under,
-        version_text::{Expects, Judged, Token, VersionText, judge, tokens},
+        version_text::{Expects, Judged, Token, VersionText, has_code, judge, tokens},
     },
     repo::RepoPath,
 };
@@ -222,10 +222,10 @@ pub(super) fn not_followed(at: &Origin, spec: &Spec) -> Vec<Claim> {
     found.into_iter().map(claim).collect()
 }
 
-/// Tells whether a text has an action of a template in it that its deployer does not fill.
+/// Tells whether a text has code in it that its deployer does not fill.
 fn is_unfilled(text: &str, kind: PinKind) -> bool {
     let is_filled = matches!(kind, PinKind::ArgoApplicationset | PinKind::ArgoGenerator | PinKind::Helmfile);
-    text.contains("{{") && !is_filled
+    has_code(text) && !is_filled
 }
 
 /// Says which releases stand in code; where none does in that of a chart's version, that it is one: what comes of it is not
