@@ -46,6 +46,17 @@ fn what_a_function_that_is_not_followed_is_given_is_told() {
 }
 
 #[test]
+fn what_code_of_ytt_reads_of_its_values_is_told() {
+    let app = "#@ load(\"@ytt:data\", \"data\")\n---\napiVersion: argoproj.io/v1alpha1\nkind: Application\n\
+               metadata: {name: mesh, namespace: argocd}\nspec:\n  source:\n    repoURL: https://helm.linkerd.io/edge\n    \
+               chart: linkerd-control-plane\n    targetRevision: #@ data.values.mesh.v\n  destination: {name: a}\n";
+    let values = "#@data/values\n---\nmesh:\n  v: 2026.8.1\nbilling: 2026.8.1\n";
+    let found = scanned(&[("app.yaml", app), ("values.yaml", values), ("plain.yaml", "v: 2026.8.1\n")]);
+    let code = "app.yaml:10 #@ data.values.mesh.v NotFollowed";
+    assert_eq!(told(&found), [code, "values.yaml:4 2026.8.1 NotFollowed"]);
+}
+
+#[test]
 fn values_that_are_made_in_a_way_that_is_not_followed_are_told() {
     let values = ", helm: {values: \"{{ toYaml .values | b64enc | b64dec }}\"}}";
     let set =

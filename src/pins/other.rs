@@ -27,6 +27,7 @@ use crate::linkerd::{self, EdgeVersion};
 use speaks::{is_near, speaking_lines, speaks};
 
 pub(super) use class::{Class, class, is_chart_template};
+pub(super) use reads::YTT;
 
 /// How many places of one file are reported as `other`.
 const REPORTED: usize = 200;

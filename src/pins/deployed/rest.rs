@@ -24,6 +24,8 @@ use crate::{
 
 /// What sets variables of Flux's: a ConfigMap, a Secret, and what kustomize makes them of.
 const SETS: [&str; 4] = ["ConfigMap", "Secret", "configMapGenerator", "secretGenerator"];
+/// How a file begins that has values for ytt's code.
+const VALUES_OF_YTT: &str = "#@data/values";
 
 /// Reports what manifests name beside all that was found in them, and beside what is not Linkerd's.
 pub(in crate::pins) fn report(
@@ -36,8 +38,8 @@ pub(in crate::pins) fn report(
     let is_rendered = |pin: &&Pin| pin.kind == PinKind::RenderedManifest;
     let rendered = found.pins.iter().filter(is_rendered).map(|pin| pin.path.clone());
     let told: BTreeSet<RepoPath> = skipped.iter().map(|skip| skip.path.clone()).chain(rendered).collect();
-    let is_read =
-        |path: &&RepoPath| matches!(other::class(path), other::Class::Manifest) && !told.contains(*path);
+    let is_manifest = |path: &&RepoPath| matches!(other::class(path), other::Class::Manifest);
+    let is_read = |path: &&RepoPath| is_manifest(path) && !told.contains(*path);
     let mut own: HashMap<RepoPath, Vec<Range<usize>>> = HashMap::new();
     for pin in &found.pins {
         own.entry(pin.path.clone()).or_default().push(pin.site.span.clone());
@@ -49,7 +51,10 @@ pub(in crate::pins) fn report(
     let siblings = Siblings::of(context.files, &found.pins);
     let read: Vec<&RepoPath> = named.iter().filter(is_read).collect();
     let beside = read_beside(context, &read);
-    let variables = variables(context, &read);
+    let variables = names(context, &read, "${");
+    // What has code for a version is told as not read.
+    let all: Vec<&RepoPath> = named.iter().filter(is_manifest).collect();
+    let of_ytt = names(context, &all, other::YTT);
     let in_file = |path: &&RepoPath| {
         let source = context.files.file(path.as_str()).ok()?;
         let text = &*source.text;
@@ -58,6 +63,7 @@ pub(in crate::pins) fn report(
         let sets_any = SETS.iter().any(|kind| text.contains(kind));
         let mut names = siblings.names(path);
         names.extend(beside.get(&stem(path)).into_iter().chain(sets_any.then_some(&variables)));
+        names.extend(text.contains(VALUES_OF_YTT).then_some(&of_ytt));
         let has_names = names.iter().any(|names| !names.is_empty());
         let speaks = names_linkerd || has_names || tokens(text).iter().any(|token| token.form == Form::Edge);
         if !speaks || (text.contains("{{") && context.is_template(path)) {
@@ -77,11 +83,11 @@ pub(in crate::pins) fn report(
     }
 }
 
-/// Lists the names of Flux's variables that files read about Linkerd. Whoever fills them need not be in the repository, and
-/// then nobody here says which map has them.
-fn variables(context: &Context<'_>, paths: &[&RepoPath]) -> BTreeSet<String> {
+/// Lists the names of Flux's variables, or of values of ytt's, that files read about Linkerd, which a sign in them tells. Whoever
+/// fills them need not be in the repository, and then nobody here says which map or which file has them.
+fn names(context: &Context<'_>, paths: &[&RepoPath], sign: &str) -> BTreeSet<String> {
     let of_file = |path: &&RepoPath| {
-        let source = context.files.file(path.as_str()).ok().filter(|source| source.text.contains("${"));
+        let source = context.files.file(path.as_str()).ok().filter(|source| source.text.contains(sign));
         let names = source.iter().flat_map(|source| other::names_read(&source.text));
         names.map(str::to_owned).collect::<Vec<_>>()
     };

@@ -1,7 +1,7 @@
 //! Step 5, pins: names that stand for versions in a text, such as a variable of a script.
 //!
-//! In: a text. Out: the names that a line reads in the forms of shells, Make, pipelines, templates and Pulumi, those behind the
-//! word of a channel too; the name that a value is given to.
+//! In: a text. Out: the names that a line reads in the forms of shells, Make, pipelines, templates, ytt and Pulumi, those behind
+//! the word of a channel too; the name that a value is given to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,9 @@ use super::speaks::speaks;
 use crate::pins::{siblings::name_before, version_text::TAGS};
 
 /// What stands around a name that is read.
-const AROUND: [(&str, &str); 4] = [("{{", "}}"), ("<<", ">>"), ("${", "}"), ("$(", ")")];
+const AROUND: [(&str, &str); 5] = [("{{", "}}"), ("<<", ">>"), ("${", "}"), ("$(", ")"), (YTT, " ")];
+/// What stands before a value that ytt's code reads.
+pub(in crate::pins) const YTT: &str = "data.values.";
 /// Under these keys a parameter has what it is unless somebody says otherwise: its name is the key above.
 const DEFAULTS: [&str; 2] = ["default", "value"];
 /// Lines above one that are looked at for that key.
