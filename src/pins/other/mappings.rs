@@ -26,6 +26,8 @@ struct Mapping<'t> {
     is_called_so: bool,
     /// It has the name of Linkerd itself.
     is_linkerd_s: bool,
+    /// It is what a module of the repository is given that is called as Linkerd, or as one of its charts.
+    is_module_s: bool,
     /// It says that its chart is another, or its own.
     is_of_another: bool,
     /// It is an object, describes a chart, or has an image or a source of code: its version is its own.
@@ -55,6 +57,7 @@ impl<'t> Mapping<'t> {
         self.is_chart_s |= names_chart || first.is_some_and(is_linkerds);
         self.is_called_so |= self.is_item && key == "name" && first.is_some_and(is_own);
         self.is_linkerd_s |= matches!(key, "name" | "id") && first.is_some_and(is_linkerd);
+        self.is_module_s |= key == "source" && first.is_some_and(is_module);
         let is_here = first.is_some_and(|word| word.starts_with("file:"));
         self.is_of_another |= gives_chart(key) || key == "path" || is_here;
         self.is_object |= matches!(key, "apiVersion" | "kind" | "image" | "source" | "gem");
@@ -72,7 +75,8 @@ impl<'t> Mapping<'t> {
     }
 
     fn into_versions(self) -> impl Iterator<Item = Number> {
-        let is_chart_s = self.is_chart_s || self.is_called_so && !self.is_of_another;
+        let is_called_so = self.is_called_so && !self.is_of_another;
+        let is_chart_s = self.is_chart_s || self.is_module_s || is_called_so;
         let is_linkerd_s = self.is_linkerd_s && !self.is_of_another && !self.is_object;
         let is_version = move |key: &str, text: &str| {
             is_chart_s && gives_version(key)
@@ -205,6 +209,14 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(is_inside)
 }
 
+/// Tells whether a module of the repository is named, by a folder with a name of Linkerd's: one from elsewhere has versions of
+/// its own.
+fn is_module(source: &str) -> bool {
+    let name = source.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let is_local = source.starts_with("./") || source.starts_with("../");
+    is_local && (is_linkerd(name) || is_own(name))
+}
+
 /// Tells whether a key gives a chart's name.
 fn gives_chart(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
@@ -238,6 +250,22 @@ mod tests {
         let flows = text.lines().flat_map(in_flows);
         let all = in_mappings(text).into_iter().chain(flows);
         all.map(|(span, why)| (&text[span], why)).collect()
+    }
+
+    #[test]
+    fn a_module_of_the_repository_is_given_a_version_of_its_chart() {
+        let of = |source: &str| {
+            format!(
+                "module \"mesh\" {{\n  source        = \"{source}\"\n  chart_version = \"2.15.4\"\n  \
+                 kubernetes_version = \"1.30.1\"\n}}\nmodule \"eks\" {{\n  source = \"../eks\"\n  chart_version = \"1.2.3\"\n}}\n"
+            )
+        };
+        for source in ["../../modules/linkerd", "./linkerd-control-plane/"] {
+            assert_eq!(found(&of(source)), [("2.15.4", Some(Reason::Channel))], "{source}");
+        }
+        for source in ["../mesh", "acme/linkerd", "git::https://git.test/linkerd"] {
+            assert_eq!(found(&of(source)), [], "{source}");
+        }
     }
 
     #[test]
