@@ -4,7 +4,9 @@
 
 use std::{collections::HashSet, iter};
 
-use super::number::{Number, is_chart, is_linkerd, is_own, may_be_linkerd, moved, number, words};
+use super::number::{
+    Number, gives_linkerds, is_chart, is_linkerd, is_own, may_be_linkerd, moved, names_linkerd, number, words,
+};
 use crate::pins::{origin::is_linkerds, version_text::TAGS};
 
 /// The deepest mapping that is looked at.
@@ -18,10 +20,16 @@ const COMMENT: [char; 4] = [' ', '\t', '#', '/'];
 #[derive(Default)]
 struct Mapping<'t> {
     depth: usize,
+    /// The key that it is given to, where that begins with Linkerd's name.
+    under: Option<&'t str>,
     /// It is one of several, or what something is given: of those a chart's name may be all that says which chart it is.
     is_item: bool,
     /// What its last key has is a mapping that says which chart it is.
     holds_chart: bool,
+    /// Its last key, where that has a mapping.
+    opened: Option<&'t str>,
+    /// It is an object of the kind `Linkerd`.
+    is_of_kind: bool,
     is_chart_s: bool,
     is_called_so: bool,
     /// It has the name of Linkerd itself.
@@ -45,14 +53,20 @@ struct Mapping<'t> {
 // === impl Mapping ===
 
 impl<'t> Mapping<'t> {
-    fn new(depth: usize, is_item: bool) -> Self {
-        Self { depth, is_item, ..Self::default() }
+    fn new(depth: usize, is_item: bool, under: Option<&'t str>) -> Self {
+        Self { depth, is_item, under: under.filter(|key| names_linkerd(key)), ..Self::default() }
+    }
+
+    /// Returns what the mapping that its last key has is given to: what an object of Linkerd's kind is made of is Linkerd's.
+    fn above(&self) -> Option<&'t str> {
+        self.opened.map(|key| if self.is_of_kind && key == "spec" { "linkerd" } else { key })
     }
 
     /// Reads an entry, whose value begins at a place of the text.
     fn read(&mut self, key: &'t str, value: &'t str, at: usize) {
         let first = words(value).next();
         let names_chart = gives_chart(key) && first.is_some_and(is_chart);
+        self.opened = opens(value).then_some(key);
         self.holds_chart = gives_chart(key) && first.is_none();
         self.is_chart_s |= names_chart || first.is_some_and(is_linkerds);
         self.is_called_so |= self.is_item && key == "name" && first.is_some_and(is_own);
@@ -61,6 +75,9 @@ impl<'t> Mapping<'t> {
         let is_here = first.is_some_and(|word| word.starts_with("file:"));
         self.is_of_another |= gives_chart(key) || key == "path" || is_here;
         self.is_object |= matches!(key, "apiVersion" | "kind" | "image" | "source" | "gem");
+        if key == "kind" {
+            self.is_of_kind = first.is_some_and(is_linkerd);
+        }
         if key == "appVersion" {
             self.app = first.and_then(|word| TAGS.iter().find_map(|tag| word.strip_prefix(tag)));
         }
@@ -75,13 +92,16 @@ impl<'t> Mapping<'t> {
     }
 
     fn into_versions(self) -> impl Iterator<Item = Number> {
+        let is_its_own = self.is_of_another || self.is_object;
         let is_called_so = self.is_called_so && !self.is_of_another;
         let is_chart_s = self.is_chart_s || self.is_module_s || is_called_so;
-        let is_linkerd_s = self.is_linkerd_s && !self.is_of_another && !self.is_object;
+        let is_linkerd_s = self.is_linkerd_s && !is_its_own;
+        let under = self.under.filter(|_| !is_its_own);
         let is_version = move |key: &str, text: &str| {
             is_chart_s && gives_version(key)
                 || key == "version" && (self.app == Some(text) || is_linkerd_s && may_be_linkerd(text))
                 || key.to_ascii_lowercase().ends_with("version") && self.stems.contains(&stem(key))
+                || under.is_some_and(|under| gives_under(under, key, text))
         };
         let all = self.numbers.into_iter();
         all.filter(move |(key, text, _)| is_version(key, text)).map(|(.., number)| number)
@@ -117,7 +137,7 @@ fn in_lines(text: &str, commented: bool) -> Vec<Number> {
         }
         if open.last().is_none_or(|last| last.depth < depth) {
             let is_item = is_new || open.last().is_some_and(|last| last.holds_chart);
-            open.push(Mapping::new(depth, is_item));
+            open.push(Mapping::new(depth, is_item, open.last().and_then(Mapping::above)));
         }
         if let Some(mapping) = open.last_mut() {
             arguments(line, key, behind).for_each(|(key, value, of)| mapping.read(key, value, at + of));
@@ -178,7 +198,11 @@ pub(super) fn in_flows(line: &str) -> Vec<Number> {
         match sign {
             "," => {}
             "{" | "[" | "(" if open.len() == DEPTH => break,
-            "{" | "[" | "(" => open.push(Mapping::new(0, at > first)),
+            "{" | "[" | "(" => {
+                let is_open = |behind: usize| line.get(start + behind..at).is_some_and(opens);
+                let under = entry.filter(|(.., behind)| is_open(*behind)).map(|(_, key, _)| key);
+                open.push(Mapping::new(0, at > first, under));
+            }
             _ => found.extend(open.pop().into_iter().flat_map(Mapping::into_versions)),
         }
         start = at + 1;
@@ -215,6 +239,18 @@ fn is_module(source: &str) -> bool {
     let name = source.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     let is_local = source.starts_with("./") || source.starts_with("../");
     is_local && (is_linkerd(name) || is_own(name))
+}
+
+/// Tells whether a key has no value on its own line but what opens there: an anchor and a comment are none.
+fn opens(value: &str) -> bool {
+    words(value).next().is_none_or(|word| word.starts_with(['#', '&']))
+}
+
+/// Tells whether keys give a version of Linkerd's as one key of both does: `linkerd: {version: 2.14.10}`. One `version` may be
+/// that of whatever brings it, where it does not count as Linkerd's.
+fn gives_under(under: &str, key: &str, number: &str) -> bool {
+    let may_be = may_be_linkerd(number) || !is_linkerd(under) || !key.eq_ignore_ascii_case("version");
+    may_be && gives_linkerds(&format!("{under}_{key}"))
 }
 
 /// Tells whether a key gives a chart's name.
@@ -327,6 +363,32 @@ mod tests {
             assert_eq!(found(other), [], "{other}");
         }
         assert_eq!(found("package:\n  name: linkerd\n  version: 26.6.3\n"), [("26.6.3", None)]);
+    }
+
+    #[test]
+    fn a_key_says_whose_versions_its_mapping_has() {
+        for told in [
+            "mesh:\n  linkerd: # of the platform\n    enabled: true\n    version: \"2.14.3\"\n",
+            "linkerd: {enabled: true, version: 2.14.3}\n",
+            "{\"linkerd\": {\"version\": \"2.14.3\"}}\n",
+            "linkerd = {\n  version = \"2.14.3\"\n}\n",
+            "linkerd:\n  chartVersion: 2.14.3\n  kubeVersion: 1.30.0\n",
+            "linkerd_crds:\n  version: 2.14.3\n",
+            "kind: Linkerd\nmetadata:\n  name: mesh\nspec:\n  version: 2.14.3\n---\nkind: Mesh\nspec:\n  version: 2.1.0\n",
+        ] {
+            assert_eq!(found(told), [("2.14.3", Some(Reason::Channel))], "{told}");
+        }
+        assert_eq!(found("linkerd:\n  version: 26.6.3\n"), [("26.6.3", None)]);
+        for other in [
+            "linkerd:\n  version: 0.9.0\n",
+            "linkerd:\n  source: acme/linkerd\n  version: 2.1.0\n",
+            "linkerd:\n  proxy:\n    version: 2.1.0\n",
+            "linkerd-await:\n  version: 2.1.0\n",
+            "linkerd: true\nversion: 2.1.0\n",
+            "linkerd = acme({version: 2.1.0})\n",
+        ] {
+            assert_eq!(found(other), [], "{other}");
+        }
     }
 
     #[test]

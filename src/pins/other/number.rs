@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use crate::{
-    linkerd::{self, EdgeVersion},
+    linkerd::{self, CHARTS, EdgeVersion, RETIRED_CHARTS},
     pins::{
         Reason,
         origin::ENTERPRISE,
@@ -17,7 +17,7 @@ use crate::{
 /// From here on years are no longer told from charts of the stable channel: its extensions counted `30.12.11`.
 const YEARS: u16 = 30;
 /// The longest word that may be a version, a key or the name of a package.
-pub(super) const LONGEST: usize = 64;
+const LONGEST: usize = 64;
 
 /// A version that is no release of the edge channel's new scheme.
 pub(super) type Number = (Range<usize>, Option<Reason>);
@@ -85,6 +85,26 @@ pub(super) fn is_chart(word: &str) -> bool {
 /// Tells whether a word is the name of a chart that is Linkerd's wherever it stands, or of Buoyant's distribution of it.
 pub(super) fn is_own(word: &str) -> bool {
     word.starts_with(ENTERPRISE) || word.starts_with("linkerd") && linkerd::is_chart(word)
+}
+
+/// Tells whether a word begins with Linkerd's name.
+pub(super) fn names_linkerd(word: &str) -> bool {
+    let begins = |name: &str| word.get(..name.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(name));
+    word.len() <= LONGEST && (begins("linkerd") || begins("l5d"))
+}
+
+/// Tells whether a key gives the version of Linkerd, or of a chart of Linkerd's, and says no more: `linkerd_await_version` is
+/// that of something else.
+pub(super) fn gives_linkerds(key: &str) -> bool {
+    let plain = |text: &str| text.replace(['_', '-', '.'], "").to_ascii_lowercase();
+    let key = plain(key);
+    let of = key.strip_suffix("version").or_else(|| key.strip_suffix("ver"));
+    let of = of.map(|of| of.strip_suffix("chart").unwrap_or(of));
+    let mut charts = CHARTS.into_iter().chain(RETIRED_CHARTS.into_iter().map(|chart| chart.name));
+    of.is_some_and(|of| {
+        matches!(of, "linkerd" | "l5d" | "linkerdenterprise")
+            || charts.any(|chart| is_own(chart) && plain(chart) == of)
+    })
 }
 
 pub(super) fn moved(span: Range<usize>, by: usize) -> Range<usize> {

@@ -8,14 +8,11 @@
 use super::{
     commands::in_commands,
     mappings::{entry, in_flows, in_mappings},
-    number::{LONGEST, Number, is_edge, is_own, may_be_linkerd, moved, number},
+    number::{Number, gives_linkerds, is_edge, is_own, may_be_linkerd, moved, names_linkerd, number},
     prose::in_prose,
     reads,
 };
-use crate::{
-    linkerd::{CHARTS, RETIRED_CHARTS},
-    pins::Reason,
-};
+use crate::pins::Reason;
 
 /// The longest line that is read word by word: a longer one is written by programs, for programs.
 const LINE: usize = 1 << 16;
@@ -90,11 +87,6 @@ fn given_to_key(line: &str, end: usize) -> Option<Number> {
     given.starts_with([':', '=', '?']).then(|| number(line, line.len() - value.len())).flatten()
 }
 
-fn names_linkerd(word: &str) -> bool {
-    let begins = |name: &str| word.get(..name.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(name));
-    word.len() <= LONGEST && (begins("linkerd") || begins("l5d"))
-}
-
 /// Reads the version in the name of a package, which labels have too. What counts as edge charts once did is left out: the
 /// control plane's own chart writes `linkerd-crds-1.0.0-edge`, of whatever release it is.
 fn of_package(word: &str) -> Option<Number> {
@@ -104,20 +96,6 @@ fn of_package(word: &str) -> Option<Number> {
     let names = word.match_indices('-').filter(|(at, _)| word.get(..*at).is_some_and(is_name));
     let found = names.map(|(at, dash)| at + dash.len()).find_map(|at| number(word, at));
     found.filter(|(span, _)| word.get(span.clone()).is_some_and(|version| !version.ends_with("-edge")))
-}
-
-/// Tells whether a key gives the version of Linkerd, or of a chart of Linkerd's, and says no more: `linkerd_await_version` is
-/// that of something else.
-fn gives_linkerds(key: &str) -> bool {
-    let plain = |text: &str| text.replace(['_', '-', '.'], "").to_ascii_lowercase();
-    let key = plain(key);
-    let of = key.strip_suffix("version").or_else(|| key.strip_suffix("ver"));
-    let of = of.map(|of| of.strip_suffix("chart").unwrap_or(of));
-    let mut charts = CHARTS.into_iter().chain(RETIRED_CHARTS.into_iter().map(|chart| chart.name));
-    of.is_some_and(|of| {
-        matches!(of, "linkerd" | "l5d" | "linkerdenterprise")
-            || charts.any(|chart| is_own(chart) && plain(chart) == of)
-    })
 }
 
 #[cfg(test)]
