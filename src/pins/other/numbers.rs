@@ -6,13 +6,12 @@
 //! is given one that the text reads behind the word of a channel.
 
 use super::{
+    channels::behind_channels,
     commands::in_commands,
-    mappings::{entry, in_flows, in_mappings},
-    number::{Number, gives_linkerds, is_edge, is_own, may_be_linkerd, moved, names_linkerd, number},
+    mappings::{in_flows, in_mappings},
+    number::{Number, gives_linkerds, is_own, moved, names_linkerd, number},
     prose::in_prose,
-    reads,
 };
-use crate::pins::Reason;
 
 /// The longest line that is read word by word: a longer one is written by programs, for programs.
 const LINE: usize = 1 << 16;
@@ -34,28 +33,6 @@ pub(super) fn numbers(text: &str) -> Vec<Number> {
     }
     found.sort_by_key(|(span, _)| span.start);
     found.dedup_by_key(|(span, _)| span.start);
-    found
-}
-
-/// Finds those that a name is given which the text reads behind the word of a channel, where they count as that channel does.
-fn behind_channels(text: &str) -> Vec<Number> {
-    let (names, mut found, mut start) = (reads::behind_channels(text), Vec::new(), 0);
-    for line in text.split_inclusive('\n').filter(|_| !names.is_empty()) {
-        let given = entry(line).and_then(|(_, key, behind)| {
-            let value = line.get(behind..)?;
-            // A shell gives a variable its default where it reads it.
-            let at = value.find(":-").map_or(behind, |sign| behind + sign + 2);
-            Some((*names.get(key)?, number(line, at)?))
-        });
-        let fits = |(channel, (span, _)): &(&str, Number)| {
-            let number = line.get(span.clone()).unwrap_or_default();
-            is_edge(number) == matches!(*channel, "edge-" | "preview-") && may_be_linkerd(number)
-        };
-        found.extend(given.filter(fits).map(|(channel, (span, why))| {
-            (moved(span, start), if channel == "edge-" { why } else { Some(Reason::Channel) })
-        }));
-        start += line.len();
-    }
     found
 }
 
@@ -101,6 +78,7 @@ fn of_package(word: &str) -> Option<Number> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pins::Reason;
 
     fn found(text: &str) -> Vec<(&str, Option<Reason>)> {
         numbers(text).into_iter().map(|(span, why)| (&text[span], why)).collect()
@@ -201,6 +179,9 @@ mod tests {
             "version ?= 26.6.3",
             "version: 26.6.3",
             "version=${version:-26.6.3}",
+            "version: [26.6.3, 2.11.1] # since 26.7.1",
+            "versions:\n\n  # of the platform\n  - '26.6.3'\n  - 2.11.1",
+            "for version in 2.11.1 26.6.3; do",
         ] {
             assert_eq!(of("edge", given), [("26.6.3".to_owned(), None)], "{given}");
         }
@@ -210,6 +191,9 @@ mod tests {
             ("stable", "version=26.6.3"),
             ("edge", "version=2.11.1"),
             ("edge", "a_version=26.6.3"),
+            ("edge", "others:\n- 26.6.3"),
+            ("edge", "versions:\n- a: 1\n- 26.6.3"),
+            ("edge", "version: 2.11.1 # of 26.6.3"),
         ] {
             assert_eq!(of(channel, given), [], "{channel} {given}");
         }
