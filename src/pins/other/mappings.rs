@@ -13,6 +13,8 @@ use crate::pins::{origin::is_linkerds, version_text::TAGS};
 const DEPTH: usize = 64;
 /// What begins a mapping within a line, or a call.
 const OPENS: [char; 3] = ['(', '[', '{'];
+/// What a key says beside Linkerd's name of the releases below it.
+const LISTS: [&str; 5] = ["checksums", "cli", "releases", "sha256", "versions"];
 /// What stands before the code of a comment.
 const COMMENT: [char; 4] = [' ', '\t', '#', '/'];
 
@@ -139,12 +141,26 @@ fn in_lines(text: &str, commented: bool) -> Vec<Number> {
             let is_item = is_new || open.last().is_some_and(|last| last.holds_chart);
             open.push(Mapping::new(depth, is_item, open.last().and_then(Mapping::above)));
         }
+        found.extend(of_key(line, depth, key, &open).map(|(span, why)| (moved(span, at), why)));
         if let Some(mapping) = open.last_mut() {
             arguments(line, key, behind).for_each(|(key, value, of)| mapping.read(key, value, at + of));
         }
     }
     found.extend(open.into_iter().flat_map(Mapping::into_versions));
     found
+}
+
+/// Reads a key of a line that is itself a release: `linkerd_checksums: {stable: {2.10.1: ..}}`.
+fn of_key(line: &str, depth: usize, key: &str, open: &[Mapping<'_>]) -> Option<Number> {
+    let is_number = key.starts_with(|c: char| c.is_ascii_digit()) && may_be_linkerd(key);
+    let above =
+        open.iter().rev().filter(|mapping| mapping.depth < depth).filter_map(|mapping| mapping.opened);
+    // Below Linkerd's name its channels may stand.
+    let mut lists = above.filter(|_| is_number).filter(|key| !matches!(*key, "stable" | "edge"));
+    let mut parts = lists.next()?.split(['_', '-']);
+    let is_linkerd_s = parts.next().is_some_and(is_linkerd) && parts.all(|part| LISTS.contains(&part));
+    let (span, why) = number(key, 0).filter(|_| is_linkerd_s)?;
+    Some((moved(span, depth + line.get(depth..)?.find(key)?), why))
 }
 
 /// Tells how deep a line stands that has no key: what is less deep than a mapping ends it, such as the brace behind a block of
@@ -378,6 +394,13 @@ mod tests {
         ] {
             assert_eq!(found(told), [("2.14.3", Some(Reason::Channel))], "{told}");
         }
+        for told in [
+            "linkerd_checksums:\n  stable:\n    '2.10.1':\n      linux: sha256:1\n    '2.10.2':\n      linux: sha256:2\n",
+            "linkerd_cli_sha256:\n  2.10.1: abc\n  2.10.2: def\n",
+        ] {
+            let both = [("2.10.1", Some(Reason::Channel)), ("2.10.2", Some(Reason::Channel))];
+            assert_eq!(found(told), both, "{told}");
+        }
         assert_eq!(found("linkerd:\n  version: 26.6.3\n"), [("26.6.3", None)]);
         for other in [
             "linkerd:\n  version: 0.9.0\n",
@@ -386,6 +409,9 @@ mod tests {
             "linkerd-await:\n  version: 2.1.0\n",
             "linkerd: true\nversion: 2.1.0\n",
             "linkerd = acme({version: 2.1.0})\n",
+            "linkerd_checksums:\n  proxy:\n    2.10.1: abc\n",
+            "linkerd_await_checksums:\n  2.10.1: abc\n",
+            "linkerd_checksums: {}\nchecksums:\n  2.10.1: abc\n",
         ] {
             assert_eq!(found(other), [], "{other}");
         }
