@@ -25,6 +25,7 @@ use super::{
 };
 use crate::linkerd::{self, EdgeVersion};
 
+use class::is_package;
 use speaks::{is_near, speaking_lines, speaks};
 
 pub(super) use class::{Class, class, is_chart_template};
@@ -101,7 +102,10 @@ fn named(
     let near = |number: usize| is_linkerd_s || is_near(&speaking, number);
     let speaks = is_linkerd_s || !speaking.is_empty();
     let own = reads::names(file.text, near);
-    let numbers = if speaks { numbers::numbers(file.text) } else { Vec::new() };
+    let mut numbers = if speaks { numbers::numbers(file.text) } else { Vec::new() };
+    if is_package(file.path.name()) {
+        numbers.retain(|(span, _)| reads::given_to(file.text, span.start) != Some("version"));
+    }
     let mut found = Vec::new();
     each_line(file.text, |number, start, line| {
         let left = REPORTED + 1 - found.len();
@@ -272,6 +276,19 @@ mod tests {
         assert_eq!(lines("helm install linkerd-crds oci://acme.example/crds:2026.8.2\n"), [1]);
         assert_eq!(lines("helm install linkerd-calendar oci://acme.example/days:2026.8.2\n"), [0; 0]);
         assert_eq!(lines("linkerd-crds:2026.8.2 # https://linkerd.io\nversion:2026.8.2"), [1, 2]);
+    }
+
+    #[test]
+    fn what_describes_a_package_has_a_version_of_its_own() {
+        let lines = |path: &str, text: &str| {
+            let path = RepoPath::new(path).unwrap();
+            let told = in_code(&file(&path, text), Vec::new(), &[]);
+            told.pins.iter().map(|p| p.site.line).collect::<Vec<_>>()
+        };
+        let galaxy = "namespace: acme\nname: linkerd\nversion: 2.1.0\nlinkerd_version: 2.14.10\n";
+        assert_eq!(lines("galaxy.yml", galaxy), [4]);
+        assert_eq!(lines("vars.yml", galaxy), [3, 4]);
+        assert_eq!(lines("package.json", "{\"name\": \"linkerd\", \"version\": \"2.1.0\"}\n"), [0; 0]);
     }
 
     #[test]

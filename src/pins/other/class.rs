@@ -66,6 +66,20 @@ pub(in crate::pins) fn class(path: &RepoPath) -> Class {
     }
 }
 
+/// Tells whether a package manager takes a file of that name for what describes packages of its own, whatever they are called:
+/// npm, Composer, Ansible Galaxy.
+pub(super) fn is_package(name: &str) -> bool {
+    const NAMES: [&str; 6] = [
+        "package.json",
+        "package-lock.json",
+        "composer.json",
+        "composer.lock",
+        "galaxy.yml",
+        "MANIFEST.json",
+    ];
+    NAMES.contains(&name)
+}
+
 /// Tells whether a file lies among the templates of a chart.
 pub(in crate::pins) fn is_chart_template(path: &RepoPath, has_chart: impl Fn(&str) -> bool) -> bool {
     let mut folder = path.folder();

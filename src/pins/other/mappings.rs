@@ -76,7 +76,7 @@ impl<'t> Mapping<'t> {
         self.is_module_s |= key == "source" && first.is_some_and(is_module);
         let is_here = first.is_some_and(|word| word.starts_with("file:"));
         self.is_of_another |= gives_chart(key) || key == "path" || is_here;
-        self.is_object |= matches!(key, "apiVersion" | "kind" | "image" | "source" | "gem");
+        self.is_object |= matches!(key, "apiVersion" | "kind" | "image" | "source" | "src" | "gem");
         if key == "kind" {
             self.is_of_kind = first.is_some_and(is_linkerd);
         }
@@ -405,6 +405,7 @@ mod tests {
         for other in [
             "linkerd:\n  version: 0.9.0\n",
             "linkerd:\n  source: acme/linkerd\n  version: 2.1.0\n",
+            "- src: https://github.com/acme/ansible-linkerd\n  name: linkerd\n  version: 2.1.0\n",
             "linkerd:\n  proxy:\n    version: 2.1.0\n",
             "linkerd-await:\n  version: 2.1.0\n",
             "linkerd: true\nversion: 2.1.0\n",
