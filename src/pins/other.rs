@@ -26,6 +26,7 @@ use super::{
 use crate::linkerd::{self, EdgeVersion};
 
 use class::is_package;
+use number::gives_linkerds;
 use speaks::{is_near, speaking_lines, speaks};
 
 pub(super) use class::{Class, class, is_chart_template};
@@ -104,7 +105,8 @@ fn named(
     let own = reads::names(file.text, near);
     let mut numbers = if speaks { numbers::numbers(file.text) } else { Vec::new() };
     if is_package(file.path.name()) {
-        numbers.retain(|(span, _)| reads::given_to(file.text, span.start) != Some("version"));
+        // But for a key that says otherwise, it is given to packages.
+        numbers.retain(|(span, _)| reads::given_to(file.text, span.start).is_none_or(gives_linkerds));
     }
     let mut found = Vec::new();
     each_line(file.text, |number, start, line| {
@@ -289,6 +291,7 @@ mod tests {
         assert_eq!(lines("galaxy.yml", galaxy), [4]);
         assert_eq!(lines("vars.yml", galaxy), [3, 4]);
         assert_eq!(lines("package.json", "{\"name\": \"linkerd\", \"version\": \"2.1.0\"}\n"), [0; 0]);
+        assert_eq!(lines("package.json", "{\"dependencies\": {\"linkerd-viz\": \"1.0.0\"}}\n"), [0; 0]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::{
     channels::behind_channels,
     commands::in_commands,
     mappings::{in_flows, in_mappings},
-    number::{Number, gives_linkerds, is_own, moved, names_linkerd, number},
+    number::{Number, gives_linkerds, is_linkerd, is_own, moved, names_linkerd, number},
     prose::in_prose,
 };
 
@@ -49,12 +49,22 @@ fn in_words(line: &str) -> Vec<Number> {
         let is_key = match before.ends_with('/') {
             // Else it is an image, and the number its tag.
             true => word == "proxy-version" && before.ends_with("linkerd.io/"),
-            false => names_linkerd(word) && gives_linkerds(word),
+            false => {
+                names_linkerd(word) && (gives_linkerds(word) || is_chart_s(word, line, start + word.len()))
+            }
         };
         found.extend(is_key.then(|| given_to_key(line, start + word.len())).flatten());
         start += part.len();
     }
     found
+}
+
+/// Tells whether a key that ends at a place of a line is a chart's name: `linkerd-crds: 1.8.0`. Without a space behind its colon
+/// it is an image, and the number its tag.
+fn is_chart_s(key: &str, line: &str, end: usize) -> bool {
+    let behind = line.get(end..).unwrap_or_default();
+    let is_image = behind.strip_prefix(':').is_some_and(|tag| !tag.starts_with([' ', '\t', '=']));
+    is_own(&key.replace('_', "-")) && !is_linkerd(key) && !is_image
 }
 
 /// Reads the version that a key is given which ends at a place of a line.
@@ -137,6 +147,9 @@ mod tests {
             "{\"linkerdCrdsChartVersion\": \"v2.14.10\"}",
             "linkerd2-cni.version: 2.14.10",
             "LINKERD_ENTERPRISE_VERSION=2.14.10",
+            "charts: {linkerd-crds: 2.14.10, linkerd-smi: 0.2.7}",
+            "{\"linkerd-viz\": \"v2.14.10\"}",
+            "linkerd_viz = \"2.14.10\"",
             "{\"config.linkerd.io/proxy-version\": \"2.14.10\"}",
         ] {
             assert_eq!(found(told), [("2.14.10", Some(Reason::Channel))], "{told}");
@@ -148,6 +161,9 @@ mod tests {
             "linkerdImageVersion = \"v0.1.0\"",
             "linkerd_proxy_init_version: v2.4.1",
             "acme_linkerd_version: 1.0.0",
+            "image: linkerd-viz:1.0.0",
+            "linkerd2: 0.9.0",
+            "linkerd-crds-acme: 1.0.0",
             "image: acme/linkerd-version:1.0.0",
             "linkerd_version: \"{{ v }}\"",
             "linkerd_version 1.0.0",
