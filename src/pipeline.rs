@@ -39,7 +39,7 @@ use crate::{
     release::{Catalog, Mirrors},
     render::Renderer,
     repo::{GitError, RepoPath, Tree, Upstream, git::LocalHead},
-    report::{PinsReport, RunReport, StageReport, StatusReport, StatusRow, VerifyReport},
+    report::{HEAD_ALONE, Note, PinsReport, RunReport, StageReport, StatusReport, StatusRow, VerifyReport},
 };
 
 pub use base::Base;
@@ -145,7 +145,7 @@ pub fn plan_head(head: LocalHead, repository: &str, operator: &Operator<'_>) -> 
     let survey = operator.survey(base.tree(), &config, None)?;
     let drafts = draft_all(&survey, &base, operator, &InHistory(&clone), None)?;
     let report = survey.report(&base, reports(drafts), operator.to);
-    Ok(not_asked(report, "of a path, the HEAD commit alone is read"))
+    Ok(not_asked(report, HEAD_ALONE))
 }
 
 /// Says what a run would do for a remote. Writes nothing. What is on the forge is read where there is one, and where
@@ -197,7 +197,7 @@ pub fn status_head(
     let landed = InHistory(&clone);
     let rows =
         Standing { survey: &survey, operator, landed: &landed, remote: None, history: false }.rows()?;
-    Ok(standing(&base, operator, rows, Some("of a path, the HEAD commit alone is read")))
+    Ok(standing(&base, operator, rows, Some(HEAD_ALONE)))
 }
 
 /// Says where every target of a remote stands, with `history` also what was merged. Writes nothing.
@@ -230,7 +230,7 @@ fn standing(
     targets: Vec<StatusRow>,
     unasked: Option<&str>,
 ) -> StatusReport {
-    let note = |why| format!("what is open, and what is said of commits, was not looked at: {why}");
+    let note = |why| Note::ChecksUnread(why).to_string();
     StatusReport {
         repository: base.repository.clone(),
         base: base.branch.clone(),
@@ -242,7 +242,7 @@ fn standing(
 }
 
 fn not_asked(mut report: RunReport, why: &str) -> RunReport {
-    report.notes.push(format!("what is open, and what was declined, was not looked at: {why}"));
+    report.notes.push(Note::PullsUnread(why).to_string());
     report
 }
 

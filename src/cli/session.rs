@@ -34,7 +34,7 @@ use crate::{
         GitError, Remote, Tree, Upstream,
         git::{GitRemote, LocalHead, RemoteOptions, SshOptions, check_path, open_path},
     },
-    report::{PinsReport, ReleaseRow, ReleasesReport, RunReport, StatusReport, VerifyReport},
+    report::{Note, PinsReport, ReleaseRow, ReleasesReport, RunReport, StatusReport, VerifyReport},
     sys::{
         git_options::{self, GitOptions},
         http::{Http, Traffic},
@@ -275,7 +275,7 @@ impl<'t> Session<'t> {
         Ok(ReleasesReport {
             releases: catalog.releases.values().rev().map(row).collect(),
             feeds: catalog.feeds,
-            remarks: catalog.remarks.iter().map(|remark| format!("the chart index: {remark}")).collect(),
+            remarks: catalog.remarks.iter().map(|remark| Note::Index(remark).to_string()).collect(),
         })
     }
 

@@ -15,7 +15,7 @@ use crate::{
         forge::{Forge, ForgeError, PullRequest},
     },
     repo::CommitId,
-    report::Outcome,
+    report::{Note, Outcome},
 };
 
 /// Where pull requests are merged.
@@ -36,7 +36,7 @@ impl Merging<'_> {
         let target = self.targets.iter().find(|target| target.target.name == draft.report.target);
         let Some(target) = target.filter(|target| target.merge.is_some()) else { return Ok(None) };
         let named = self.forge.dialect().reference(pull.number);
-        let told = |what: &str| Ok(Some(format!("{named} is not merged: {what}")));
+        let told = |what: &str| Ok(Some(Note::NotMerged(&named, what).to_string()));
         let branch = propose::branch(&self.config.branch.prefix, &draft.report.target, draft.report.stage);
         match self.merge(target, pull, self.base.refs.branches.get(&branch)) {
             Ok(Done::Merged) => {

@@ -7,14 +7,13 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     config::Config,
-    explain::{Dialect, marker},
     pipeline::{Base, Error, Operator, landed::OnRemote, standing, status::Standing, survey::Survey},
     propose::forge::{
-        Forge, ForgeError, PullState,
+        Forge, ForgeError,
         issues::{Issue, Issues},
     },
     repo::Upstream,
-    report::{OpenPull, Outcome, Overview, RunReport, StageDecision, StageReport},
+    report::{Note, Overview, RunReport, StageReport},
 };
 
 /// What an overview is kept with.
@@ -36,11 +35,11 @@ impl Keeping<'_> {
             return Ok(None);
         }
         let Some(issues) = self.forge.issues() else {
-            return Ok(Some("there is no overview: this forge has no issues".to_owned()));
+            return Ok(Some(Note::NoIssues.to_string()));
         };
         match self.write(report, issues) {
             Err(Error::Forge(error)) if error.is_refusal() => {
-                Ok(Some(format!("the overview was not written: {}", why(&error))))
+                Ok(Some(Note::OverviewFailed(&why(&error)).to_string()))
             }
             done => done.map(|()| None),
         }
@@ -58,9 +57,9 @@ impl Keeping<'_> {
         for row in &mut rows {
             let of_row = |stage: &&StageReport| stage.target == row.target && stage.stage == row.stage;
             let Some(stage) = report.stages.iter().find(of_row) else { continue };
-            row.pull_request = open_pull(stage, survey.dialect);
+            row.pull_request = stage.open_pull(survey.dialect);
             if row.pull_request.is_none() {
-                row.waits = row.waits.take().or_else(|| left(stage));
+                row.waits = row.waits.take().or_else(|| stage.waits());
             }
         }
         let overview = Overview { status: standing(self.base, operator, rows, None), seen };
@@ -79,37 +78,13 @@ impl Keeping<'_> {
         let newest = super::status::newest(self.operator.catalog);
         sha.update(format!("{}\n{newest:?}\n{}\n", env!("CARGO_PKG_VERSION"), self.base.tip.id));
         for stage in &report.stages {
-            let pull = open_pull(stage, self.survey.dialect).map(|pull| (pull.number, pull.release));
-            let waits = left(stage).unwrap_or_default();
+            let pull = stage.open_pull(self.survey.dialect).map(|pull| (pull.number, pull.release));
+            let waits = stage.waits().unwrap_or_default();
             let release = stage.decision.plan().map(|plan| plan.to);
             sha.update(format!("{} {:?} {release:?} {waits} {pull:?}\n", stage.target, stage.stage));
         }
         sha.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
-}
-
-/// Says why nothing is proposed for a stage.
-fn left(stage: &StageReport) -> Option<String> {
-    match (&stage.decision, &stage.outcome) {
-        (_, Some(Outcome::LeftAlone { reason, .. })) => Some(reason.clone()),
-        (StageDecision::Hold { text, .. }, _) => Some(text.clone()),
-        (StageDecision::Unplannable { release, reason }, _) => {
-            Some(format!("{release} is not proposed: {reason}"))
-        }
-        (StageDecision::Blocked(plan), _) => Some(format!("{} is not proposed: a check blocks it", plan.to)),
-        (StageDecision::Propose(_), _) => None,
-    }
-}
-
-/// Returns what is open for a stage, as the run has left it.
-fn open_pull(stage: &StageReport, dialect: &Dialect) -> Option<OpenPull> {
-    let pull = match stage.outcome.as_ref()? {
-        Outcome::Merged(_) | Outcome::Closed(_) => None,
-        outcome => outcome.pull().filter(|pull| pull.state == PullState::Open),
-    }?;
-    let release = marker::read(&pull.body).map(|marker| marker.release);
-    let reference = dialect.reference(pull.number);
-    Some(OpenPull { number: pull.number, reference, url: pull.url.clone(), release })
 }
 
 /// Says why, with what to do about it where issues are turned off.

@@ -27,7 +27,7 @@ use crate::{
     policy::{Hold, HoldReason, OnFailure, StatusCheck},
     render::Renderings,
     repo::{CommitId, Overlay, RepoPath},
-    report::{Outcome, RunReport, StageDecision},
+    report::{Note, Outcome, RunReport, StageDecision},
     verify::{Clock, Severity},
 };
 
@@ -72,9 +72,7 @@ pub(super) fn first(
     let ahead = |to| platform.ahead(to).map(|(proxies, _)| proxies).or_else(|| platform.ahead_beside(to));
     match last.as_ref().ok().and_then(|last| ahead(last.to)) {
         Some(proxies) => {
-            let note =
-                "proxies go back before the control plane: once that is merged, roll back again for the rest";
-            Ok((draft(proxies, base, operator, landed, None)?, vec![note.to_owned()]))
+            Ok((draft(proxies, base, operator, landed, None)?, vec![Note::ProxiesFirst.to_string()]))
         }
         None => Ok((taken_back(platform, last, base, operator, landed)?, Vec::new())),
     }
@@ -117,7 +115,7 @@ pub(super) fn closed(report: &RunReport) -> impl Iterator<Item = String> {
         (StageDecision::Hold { hold, text }, Some(Outcome::Closed(pull)))
             if matches!(hold.reason, HoldReason::WayBackGone { .. } | HoldReason::ProxiesAhead { .. }) =>
         {
-            Some(format!("{}, {}: {} was closed: {text}", stage.target, stage.stage.name(), pull.url))
+            Some(Note::NoWayBack(stage, pull, text).to_string())
         }
         _ => None,
     })

@@ -16,7 +16,7 @@ use crate::{
     policy::HoldReason,
     release::{Catalog, FeedState},
     repo::Tree,
-    report::{PinsReport, RunReport, StageDecision, StageReport},
+    report::{Note, PinsReport, RunReport, StageDecision, StageReport},
 };
 
 /// What is known of a tree.
@@ -121,24 +121,14 @@ impl<'a> Survey<'a> {
             stages.iter().filter_map(|stage| stage.decision.plan()).flat_map(Plan::judged).collect();
         let judged = release.map(|to| (to, moves.as_slice()));
         let failed = self.catalog.feeds.iter().filter_map(|feed| match &feed.state {
-            FeedState::Failed(reason) => {
-                Some(format!("the feed `{}` could not be read: {reason}", feed.name))
-            }
+            FeedState::Failed(reason) => Some(Note::Feed(feed.name, reason)),
             FeedState::Read | FeedState::Off => None,
         });
-        let rivals = self.inventory.facts.rivals.iter().map(|r| {
-            format!(
-                "{} in {} may manage the same pins; this rule leaves them to uplinker: {}",
-                r.bot, r.path, r.rule
-            )
-        });
-        let idle = self.idle_targets().map(|name| {
-            format!("target `{name}` has no pin: no file that its `paths` name has one; see `uplinker pins`")
-        });
+        let rivals = self.inventory.facts.rivals.iter().map(Note::Rival);
+        let idle = self.idle_targets().map(Note::IdleTarget);
         // What is odd in the index matters where it may be why something is missing there.
         let waits = stages.iter().any(|stage| is_not_ready(&stage.decision));
-        let remarks = self.catalog.remarks.iter().filter(|_| waits);
-        let remarks = remarks.map(|remark| format!("the chart index: {remark}"));
+        let remarks = self.catalog.remarks.iter().filter(|_| waits).map(|remark| Note::Index(remark));
         RunReport {
             repository: base.repository.clone(),
             base: base.branch.clone(),
@@ -151,6 +141,7 @@ impl<'a> Survey<'a> {
                 .chain(self.orphans())
                 .chain(remarks)
                 .chain(rivals)
+                .map(|note| note.to_string())
                 .collect(),
             stages,
         }
@@ -189,17 +180,14 @@ impl<'a> Survey<'a> {
     }
 
     /// Counts the pins that could move and are in no target.
-    fn orphans(&self) -> Option<String> {
+    fn orphans(&self) -> Option<Note<'_>> {
         let mut movable = self.outside.iter().filter(|pin| pin.stays.is_none() && pin.kind != PinKind::Other);
         let first = &movable.next()?.path;
-        Some(match movable.count() {
-            0 => format!("1 pin is in no target and stays: {first}"),
-            more => format!("{} pins are in no target and stay; the first is in {first}", more + 1),
-        })
+        Some(Note::InNoTarget(movable.count() + 1, first))
     }
 
     /// Names the waves that no proxy is in, where there are proxies.
-    fn idle_waves(&self) -> impl Iterator<Item = String> {
+    fn idle_waves(&self) -> impl Iterator<Item = Note<'_>> {
         let waves = &self.config.data_plane.waves;
         let has = |n: usize| {
             let mine = |target: &TargetConfig| target.target.wave.as_ref().is_some_and(|w| w.mine == Some(n));
@@ -207,12 +195,7 @@ impl<'a> Survey<'a> {
         };
         let any = self.inventory.pins().any(|pin| pin.stage == Stage::DataPlane);
         let idle = waves.iter().enumerate().filter(move |(n, _)| any && !has(*n));
-        idle.map(|(_, wave)| {
-            format!(
-                "no proxy is in the wave `{}`: no pin meets what it asks for; see `uplinker pins`",
-                wave.name
-            )
-        })
+        idle.map(|(_, wave)| Note::IdleWave(&wave.name))
     }
 
     /// Returns the targets without a pin, where there are pins.

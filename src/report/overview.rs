@@ -1,6 +1,10 @@
 //! The text of the issue that shows where every target stands.
 
-use super::StatusReport;
+use super::{OpenPull, Outcome, StageDecision, StageReport, StatusReport};
+use crate::{
+    explain::{Dialect, marker},
+    propose::forge::PullState,
+};
 
 /// Where every target stands, for an issue.
 #[derive(Clone, Debug)]
@@ -42,5 +46,35 @@ impl Overview {
             self.status.markdown(),
             self.seen
         )
+    }
+}
+
+// === impl StageReport ===
+
+impl StageReport {
+    /// Says why nothing is proposed for the stage.
+    pub fn waits(&self) -> Option<String> {
+        match (&self.decision, &self.outcome) {
+            (_, Some(Outcome::LeftAlone { reason, .. })) => Some(reason.clone()),
+            (StageDecision::Hold { text, .. }, _) => Some(text.clone()),
+            (StageDecision::Unplannable { release, reason }, _) => {
+                Some(format!("{release} is not proposed: {reason}"))
+            }
+            (StageDecision::Blocked(plan), _) => {
+                Some(format!("{} is not proposed: a check blocks it", plan.to))
+            }
+            (StageDecision::Propose(_), _) => None,
+        }
+    }
+
+    /// Returns what is open for the stage, as the run has left it.
+    pub fn open_pull(&self, dialect: &Dialect) -> Option<OpenPull> {
+        let pull = match self.outcome.as_ref()? {
+            Outcome::Merged(_) | Outcome::Closed(_) => None,
+            outcome => outcome.pull().filter(|pull| pull.state == PullState::Open),
+        }?;
+        let release = marker::read(&pull.body).map(|marker| marker.release);
+        let reference = dialect.reference(pull.number);
+        Some(OpenPull { number: pull.number, reference, url: pull.url.clone(), release })
     }
 }
