@@ -18,7 +18,7 @@ use crate::{
     },
     release::Catalog,
     repo::{ChangeSet, Upstream},
-    report::{Outcome, StageDecision},
+    report::{Note, Outcome, StageDecision},
 };
 
 /// How many branches under another prefix are asked about one by one.
@@ -90,22 +90,19 @@ impl Proposing<'_> {
         for Elsewhere { branch, number, undoes } in
             std::mem::take(&mut draft.elsewhere).into_iter().filter(|_| is_due)
         {
-            let named = dialect.reference(number);
-            let why =
-                format!("its branch `{branch}` does not begin with `{prefix}`, as `branch.prefix` says");
+            let why = propose::why_elsewhere(&branch, prefix);
             let context = self.context(draft, branch, &Intent::Withdraw, lists);
             let context = ProposalContext { is_elsewhere: true, ..context };
             let stays = match undoes {
-                Some(undone) => {
+                Some(release) => {
                     let pull = context.known.iter().flatten().find(|pull| pull.number == number).cloned();
-                    Some((format!("{named} takes {undone} back; merge or close it first"), pull))
+                    Some((Held::TakesBack { release, pull: number }.words(dialect), pull))
                 }
                 None => match carry(&context, &Intent::Withdraw)? {
                     Applied { done: Done::Held(held), pull, .. } => Some((held.words(dialect), pull)),
                     Applied { done: Done::Closed, .. } => {
-                        notes.push(format!(
-                            "{named} {was} closed: {why}; the branch stays until you delete it"
-                        ));
+                        let named = dialect.reference(number);
+                        notes.push(Note::ClosedElsewhere(&named, was, &why).to_string());
                         None
                     }
                     _ => None,

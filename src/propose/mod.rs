@@ -27,6 +27,11 @@ pub fn branch(prefix: &str, target: &str, stage: Stage) -> String {
     format!("{prefix}{target}/{}", stage.name())
 }
 
+/// Says why a pull request is not where it would be opened now.
+pub fn why_elsewhere(branch: &str, prefix: &str) -> String {
+    format!("its branch `{branch}` does not begin with `{prefix}`, as `branch.prefix` says")
+}
+
 /// Tells whether a branch is that of a target's stage under some prefix.
 pub fn is_branch_of(branch: &str, target: &str, stage: Stage) -> bool {
     let prefix = branch.strip_suffix(&self::branch("", target, stage));

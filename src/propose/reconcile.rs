@@ -116,6 +116,13 @@ pub enum Held {
         /// The pull request.
         pull: u64,
     },
+    /// The open pull request takes a release back, and its branch is not where it would be now.
+    TakesBack {
+        /// The release.
+        release: EdgeVersion,
+        /// The pull request.
+        pull: u64,
+    },
 }
 
 /// What is to be done.
@@ -243,6 +250,9 @@ impl Held {
                 "{} is not wanted any more but has commits of a person; take them over, and close it",
                 named(pull)
             ),
+            Self::TakesBack { release, pull } => {
+                format!("{} takes {release} back; merge or close it first", named(pull))
+            }
         }
     }
 }
