@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf};
 
 use crate::support::expected;
 
-use uplinker::config::{self, Config, OnBlock, ProxyPins, keys, reference, schema};
+use uplinker::config::{self, Config, Misfit, OnBlock, ProxyPins, keys, reference, schema};
 use uplinker::policy::OnFailure;
 use uplinker::propose::{History, Options, Update};
 
@@ -141,7 +141,7 @@ fn the_default_branch_is_out_of_reach() {
 
 #[test]
 fn an_error_of_a_target_points_at_its_paths() {
-    let error = every_key().target_error("production", "shares `a`", "narrow `paths`");
+    let error = every_key().misfit("production", Misfit::NoFile);
     assert_eq!((error.errors[0].line, error.errors[0].column), (18, 13));
 }
 

@@ -8,6 +8,7 @@
 mod error;
 pub mod keys;
 mod locate;
+mod misfit;
 mod nearest;
 mod raw;
 mod ready;
@@ -34,6 +35,7 @@ use crate::{
 
 pub use error::{ConfigError, ConfigErrors};
 pub use locate::{PATHS, ReadError, read};
+pub use misfit::Misfit;
 pub use nearest::nearest;
 pub(crate) use values::duration;
 pub use wording::{Fields, Wording};
@@ -234,16 +236,6 @@ impl Config {
             None => Ok(base.to_owned()),
             Some(reason) => Err(self.late_error("branch.prefix", &reason, "choose another prefix")),
         }
-    }
-
-    /// Returns an error about one target, such as files that it shares with another, at its place in the file.
-    pub fn target_error(&self, target: &str, reason: &str, hint: &str) -> ConfigErrors {
-        self.error_at(target, "targets[].paths", |target| &target.span, reason, hint)
-    }
-
-    /// Returns an error about the labels of a target, at their place in the file.
-    pub fn labels_error(&self, target: &str, reason: &str, hint: &str) -> ConfigErrors {
-        self.error_at(target, "targets[].labels", |target| &target.labels_at, reason, hint)
     }
 
     fn error_at(

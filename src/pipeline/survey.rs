@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use crate::{
-    config::{Config, ProxyPins, TargetConfig},
+    config::{Config, Misfit, ProxyPins, TargetConfig},
     explain::Dialect,
     linkerd::{self, EdgeVersion},
     pins::{self, Evaluate, Inventory, Pin, PinKind, ScanOptions, Stage},
@@ -71,8 +71,11 @@ impl<'a> Survey<'a> {
         let mut survey =
             Self { tree, catalog, dialect, inventory, options, targets, outside, config, scanning, past };
         survey.check_paths()?;
-        let configured = targets::labelled(&survey.inventory, &config.targets)
-            .map_err(|Unlabelled { target, reason, hint }| config.labels_error(&target, &reason, &hint))?;
+        let configured = targets::labelled(&survey.inventory, &config.targets).map_err(
+            |Unlabelled { target, unknown, known }| {
+                config.misfit(&target, Misfit::Unlabelled { unknown: unknown.as_deref(), known: &known })
+            },
+        )?;
         let targets: Vec<Target> = configured.iter().map(|t| t.target.clone()).collect();
         let assigned =
             plan::assign(&survey.inventory, &targets).map_err(|overlap| survey.overlap(&overlap))?;
@@ -153,12 +156,7 @@ impl<'a> Survey<'a> {
         let covers = |t: &&TargetConfig| t.target.all || entries.iter().any(|e| t.target.covers(&e.path));
         match self.config.targets.iter().find(|t| !covers(t)) {
             None => Ok(()),
-            Some(empty) => {
-                let name = &empty.target.name;
-                let reason = format!("`paths` of target `{name}` name no file of this repository");
-                let hint = "correct them, or take the target out; `uplinker pins` lists the files with pins";
-                Err(self.config.target_error(name, &reason, hint).into())
-            }
+            Some(empty) => Err(self.config.misfit(&empty.target.name, Misfit::NoFile).into()),
         }
     }
 
@@ -168,9 +166,7 @@ impl<'a> Survey<'a> {
         let Some(twice) = self.targets.iter().find(|t| !seen.insert(t.target.name.to_lowercase())) else {
             return Ok(());
         };
-        let reason = format!("two targets would be called `{}`", twice.target.name);
-        let hint = "rename this one, or the wave; a group names its targets after installations, and a wave after its target";
-        Err(self.config.target_error(&twice.group, &reason, hint).into())
+        Err(self.config.misfit(&twice.group, Misfit::SameName(&twice.target.name)).into())
     }
 
     /// Returns the target that has the control plane: a wave's own has none.
@@ -212,13 +208,7 @@ impl<'a> Survey<'a> {
     /// Places an overlap at the later of the targets that claim a file.
     fn overlap(&self, overlap: &plan::Overlap) -> Error {
         let last = overlap.files.first().and_then(|(_, names)| names.last()).map_or("", String::as_str);
-        self.config
-            .target_error(
-                last,
-                &overlap.to_string(),
-                "narrow `paths` or `labels`, or name the files in `exclude`",
-            )
-            .into()
+        self.config.misfit(last, Misfit::Overlap(overlap)).into()
     }
 }
 

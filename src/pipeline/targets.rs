@@ -5,16 +5,13 @@ use std::{collections::BTreeSet, sync::Arc};
 use jiff::Timestamp;
 
 use crate::{
-    config::{TargetConfig, nearest},
+    config::TargetConfig,
     linkerd::EdgeVersion,
     pins::{Inventory, Stage},
     plan::{self, Split, Target, Wave, WaveShare},
     policy::{self, Decision},
     release::Catalog,
 };
-
-/// Labels that a hint names before it counts the rest.
-const NAMED: usize = 10;
 
 /// What is known of where everything is to go.
 #[derive(Clone, Copy, Default)]
@@ -29,10 +26,10 @@ pub(super) struct Aim {
 pub(super) struct Unlabelled {
     /// Its name.
     pub target: String,
-    /// What fits none.
-    pub reason: String,
-    /// What would.
-    pub hint: String,
+    /// The first of its labels that none has, where there is one.
+    pub unknown: Option<String>,
+    /// The labels that installations have.
+    pub known: Vec<String>,
 }
 
 /// Gives each entry with labels the installations that have all of them.
@@ -60,20 +57,7 @@ fn unlabelled(inventory: &Inventory, entry: &TargetConfig) -> Unlabelled {
     let text = |(key, value): &(String, String)| format!("{key}={value}");
     let known: Vec<String> = all.iter().map(|label| text(label)).collect();
     let unknown = entry.labels.iter().find(|label| !all.contains(label)).map(text);
-    let near = unknown.as_deref().and_then(|name| nearest(name, known.iter().map(String::as_str)));
-    let reason = match &unknown {
-        Some(label) => format!("no installation has the label `{label}`"),
-        None => "no installation has all of these labels".to_owned(),
-    };
-    let hint = match (near, known.len().checked_sub(NAMED)) {
-        (Some(near), _) => format!("did you mean `{near}`?"),
-        (None, _) if known.is_empty() => "none has a label here: name `paths`".to_owned(),
-        (None, Some(more)) if more > 0 => {
-            format!("they have {}, and {more} more", known.get(..NAMED).unwrap_or_default().join(", "))
-        }
-        (None, _) => format!("they have {}", known.join(", ")),
-    };
-    Unlabelled { target: entry.target.name.clone(), reason, hint }
+    Unlabelled { target: entry.target.name.clone(), unknown, known }
 }
 
 /// Makes the targets of what is configured, each like the one that it is made of.
