@@ -23,7 +23,7 @@ use crate::{
         rendering::Rendering,
         survey::Survey,
     },
-    plan::{self, Undoing, Undone},
+    plan::{self, NoWayBack, Undoing, Undone},
     policy::{Hold, HoldReason, OnFailure, StatusCheck},
     render::Renderings,
     repo::{CommitId, Overlay, RepoPath},
@@ -102,7 +102,7 @@ pub(super) fn outdated(case: Case<'_>, draft: &Draft, from: EdgeVersion) -> Opti
         decision => {
             let undoes = decision.plan().and_then(|plan| plan.undoes.as_ref()).map(|undone| undone.release);
             let now = undoes.filter(|now| *now != from)?;
-            format!("it is not at {from} any more, but at {now}")
+            NoWayBack::MovedOn { from, now }.to_string()
         }
     };
     let hold = Hold { reason: HoldReason::WayBackGone { reason }, release: None, until: None };
@@ -123,7 +123,7 @@ pub(super) fn closed(report: &RunReport) -> impl Iterator<Item = String> {
 
 fn taken_back(
     case: Case<'_>,
-    last: Result<Last, String>,
+    last: Result<Last, NoWayBack>,
     base: &str,
     operator: &Operator<'_>,
     landed: &dyn Landed,
@@ -131,7 +131,7 @@ fn taken_back(
     let Case { survey, target, .. } = case;
     let last = match last {
         Ok(last) => last,
-        Err(reason) => return Ok(case.stuck(None, reason)),
+        Err(none) => return Ok(case.stuck(None, &none)),
     };
     let to = last.to;
     let ahead = if case.stage == Stage::Platform { case.ahead(to) } else { None };
@@ -144,7 +144,7 @@ fn taken_back(
     let rendering = Rendering::new(survey, target, &tree, &renderer);
     let change = match case.way_back(last, landed, &rendering)? {
         Ok(change) => change,
-        Err(reason) => return Ok(case.stuck(Some(to), reason)),
+        Err(none) => return Ok(case.stuck(Some(to), &none)),
     };
     let clock = Clock::new(operator.now);
     let drafting = Drafting {
@@ -188,8 +188,8 @@ impl Case<'_> {
         Ok(is_due.then_some(failure))
     }
 
-    fn stuck(&self, release: Option<EdgeVersion>, reason: String) -> Draft {
-        let hold = Hold { reason: HoldReason::NoWayBack { reason }, release, until: None };
+    fn stuck(&self, release: Option<EdgeVersion>, none: &NoWayBack) -> Draft {
+        let hold = Hold { reason: HoldReason::NoWayBack { reason: none.to_string() }, release, until: None };
         self.without_proposal(held(self.stage, hold))
     }
 
@@ -199,7 +199,7 @@ impl Case<'_> {
         last: Last,
         landed: &dyn Landed,
         rendering: &Rendering<'_>,
-    ) -> Result<Result<Prepared, String>, Error> {
+    ) -> Result<Result<Prepared, NoWayBack>, Error> {
         let Self { survey, target, stage } = *self;
         let (before, after) = (landed.tree(last.before)?, landed.tree(last.undone.commit)?);
         let (earlier, then) = (survey.scan(before.as_ref())?, survey.scan(after.as_ref())?);
@@ -214,7 +214,7 @@ impl Case<'_> {
             catalog: survey.catalog,
             options: &survey.options,
         }) else {
-            return Ok(Err("no pin is found that had another text before".to_owned()));
+            return Ok(Err(NoWayBack::NoPin));
         };
         let inventories = [&survey.inventory, &earlier, &then];
         let is_rendered = |path: &RepoPath| {
@@ -234,7 +234,7 @@ impl Case<'_> {
         });
         let changes = match restored {
             Ok(changes) => changes,
-            Err(error) => return Ok(Err(error.to_string())),
+            Err(error) => return Ok(Err(NoWayBack::Refused(error.to_string()))),
         };
         let edited = Overlay::new(survey.tree, &changes);
         let done = rendering.compared(&edited, &survey.scan(&edited)?);
@@ -299,10 +299,10 @@ impl Case<'_> {
     }
 
     /// Walks back to the last change of the stage's release.
-    fn last_change(&self, landed: &dyn Landed) -> Result<Result<Last, String>, Error> {
+    fn last_change(&self, landed: &dyn Landed) -> Result<Result<Last, NoWayBack>, Error> {
         let now = self.was(&self.survey.inventory);
         let Some(release) = now.release else {
-            return Ok(Err("which release it is at is not known from its pins".to_owned()));
+            return Ok(Err(NoWayBack::Unknown));
         };
         // With which commit the release came, and since when what came after a stretch is there.
         let (mut came, mut later) = (None, Timestamp::MAX);
@@ -326,9 +326,7 @@ impl Case<'_> {
                 let undone = Undone { release, commit, since, failure: None };
                 return Ok(match at < release {
                     true => Ok(Last { undone, to: at, before: last }),
-                    false => {
-                        Err(format!("it came down to {release} from {at}: there is nothing to take back"))
-                    }
+                    false => Err(NoWayBack::CameDown { release, at }),
                 });
             }
             (later, next) = (promotion::dated(*self, landed, at, &stretch)?, stretch.before);
@@ -336,7 +334,7 @@ impl Case<'_> {
                 was = self.was(&self.survey.scan(landed.tree(before)?.as_ref())?);
             }
         }
-        Ok(Err("the history of the base branch does not tell what it was at before".to_owned()))
+        Ok(Err(NoWayBack::NoHistory))
     }
 
     fn was(&self, inventory: &Inventory) -> Was {

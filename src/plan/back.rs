@@ -35,6 +35,39 @@ pub struct Undoing<'a> {
     pub options: &'a Options,
 }
 
+/// Why a change cannot be taken back, or not any more.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoWayBack {
+    /// Its pins do not tell which release it is at.
+    #[error("which release it is at is not known from its pins")]
+    Unknown,
+    /// The history that was read begins with the release.
+    #[error("the history of the base branch does not tell what it was at before")]
+    NoHistory,
+    /// The change was a way back itself.
+    #[error("it came down to {release} from {at}: there is nothing to take back")]
+    CameDown {
+        /// Where it is.
+        release: EdgeVersion,
+        /// Where it was before.
+        at: EdgeVersion,
+    },
+    /// Every pin has the text that it had.
+    #[error("no pin is found that had another text before")]
+    NoPin,
+    /// What came since is in the way.
+    #[error("{0}")]
+    Refused(String),
+    /// Another change came since.
+    #[error("it is not at {from} any more, but at {now}")]
+    MovedOn {
+        /// The release that was to be taken back.
+        from: EdgeVersion,
+        /// Where it is.
+        now: EdgeVersion,
+    },
+}
+
 /// Plans the way back; `None` where every pin has the text that it had.
 pub fn back(undoing: Undoing<'_>) -> Option<Plan> {
     let Undoing { inventory, earlier, then, target, stage, to, undone, catalog, options } = undoing;

@@ -38,7 +38,7 @@ use crate::{
     repo::{BlobId, CommitId, RepoPath},
 };
 
-pub use back::{Undoing, back};
+pub use back::{NoWayBack, Undoing, back};
 pub use constraint::{BadConstraint, Constraint};
 pub use control_plane::{
     ControlPlane, ControlPlanes, control_plane, own_control_plane, untold_control_plane,
