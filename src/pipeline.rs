@@ -1,4 +1,4 @@
-//! The whole run on one screen; it owns no rule.
+//! The whole run; what is wanted and what is said are the steps'.
 //!
 //! In: a repository, its forge, and what the operator knows (catalog, time). Out: a [`RunReport`]. Each step is a call
 //! into the folder of its name; what is asked of the outside, and in which order, is decided here alone.
