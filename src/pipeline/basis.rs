@@ -25,7 +25,7 @@ use crate::{
     policy::Promoted,
     release::{Chart as Packaged, Release},
     render::{Chart, ChartId, Job, RenderError, Renderer, committed},
-    repo::{BlobId, Entry, RepoPath, Tree, TreeError},
+    repo::{BlobId, Entry, RepoPath, Tree, TreeError, folders_up},
     sys::http::shown,
 };
 
@@ -207,7 +207,7 @@ fn files<'a>(question: &Question<'a>) -> Vec<&'a Entry> {
         .chain(config.render.iter().flat_map(|entry| &entry.values))
         .collect();
     let folders: HashSet<&str> = rendered().map(RepoPath::folder).collect();
-    let above: HashSet<&str> = folders.iter().flat_map(|folder| ancestors(folder)).collect();
+    let above: HashSet<&str> = folders.iter().flat_map(|folder| folders_up(folder)).collect();
     let is_meant = |entry: &&Entry| {
         let path = &entry.path;
         named.contains(path)
@@ -226,14 +226,6 @@ fn of_use(found: &ChartUse) -> impl Iterator<Item = &RepoPath> {
 
 fn below(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
-}
-
-/// Lists a folder and those that it is in.
-fn ancestors(folder: &str) -> impl Iterator<Item = &str> {
-    std::iter::successors(Some(folder), |folder| match folder.rsplit_once('/') {
-        Some((above, _)) => Some(above),
-        None => (!folder.is_empty()).then_some(""),
-    })
 }
 
 // === impl Watched ===

@@ -17,7 +17,7 @@ pub use change_set::{ChangeSet, FileChange};
 pub use git::tree::{GitTree, Listing};
 pub use id::{BlobId, CommitId, ObjectId, TreeId};
 pub use overlay::{Overlay, blob_id};
-pub use path::{RepoPath, common_folder};
+pub use path::{RepoPath, common_folder, folders_up};
 pub use refusal::{Barrier, Refusals, Rule};
 pub use remote::{
     CommitInfo, GitError, NewCommit, RefUpdate, Refs, Remote, Signature, SignedCommit, Stretch, Upstream,

@@ -87,6 +87,14 @@ pub fn common_folder<'f>(one: &'f str, other: &str) -> &'f str {
     one.get(..length.saturating_sub(1)).unwrap_or_default()
 }
 
+/// Lists a folder and those that it is in, up to the root.
+pub fn folders_up(folder: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(folder), |folder| match folder.rsplit_once('/') {
+        Some((above, _)) => Some(above),
+        None => (!folder.is_empty()).then_some(""),
+    })
+}
+
 fn equal_parts<'f>(one: &'f str, other: &str) -> impl Iterator<Item = &'f str> {
     one.split('/').zip(other.split('/')).take_while(|(a, b)| a == b).map(|(part, _)| part)
 }

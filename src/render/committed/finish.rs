@@ -16,7 +16,7 @@ use crate::{
     deploy::kustomize::NAMES as KUSTOMIZATIONS,
     edit::spliced,
     render::{Manifest, NotRendered, Rendering},
-    repo::{Entry, FileChange, Mode, RepoPath},
+    repo::{Entry, FileChange, Mode, RepoPath, folders_up},
 };
 
 /// What was written so far.
@@ -126,7 +126,7 @@ fn change(path: &RepoPath, entry: Option<&Entry>, before: Vec<u8>, after: Option
 /// Brings the kustomizations above the files up to date.
 fn kustomizations(request: &Regenerate<'_>, moves: &Moves<'_>) -> Vec<FileChange> {
     let paths = moves.added.iter().map(|arrival| &arrival.path).chain(moves.removed);
-    let folders: BTreeSet<&str> = paths.flat_map(|path| above(path.folder())).collect();
+    let folders: BTreeSet<&str> = paths.flat_map(|path| folders_up(path.folder())).collect();
     let mut changes = Vec::new();
     for (folder, name) in folders.iter().flat_map(|f| KUSTOMIZATIONS.map(|name| (*f, name))) {
         let Some(path) = RepoPath::resolve(folder, name) else { continue };
@@ -141,14 +141,6 @@ fn kustomizations(request: &Regenerate<'_>, moves: &Moves<'_>) -> Vec<FileChange
         }
     }
     changes
-}
-
-/// Lists a folder and those above it.
-fn above(folder: &str) -> impl Iterator<Item = &str> {
-    std::iter::successors(Some(folder), |folder| match folder.rsplit_once('/') {
-        Some((above, _)) => Some(above),
-        None => (!folder.is_empty()).then_some(""),
-    })
 }
 
 fn entry<'a>(request: &Regenerate<'a>, path: &RepoPath) -> Option<&'a Entry> {
