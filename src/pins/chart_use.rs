@@ -87,3 +87,12 @@ pub struct Parameter {
     /// How it is typed.
     pub kind: ParameterKind,
 }
+
+// === impl ChartUse ===
+
+impl ChartUse {
+    /// Lists the files that make it what it is.
+    pub fn files(&self) -> impl Iterator<Item = &RepoPath> {
+        std::iter::once(&self.path).chain(&self.by).chain(&self.sources)
+    }
+}

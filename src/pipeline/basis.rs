@@ -191,7 +191,7 @@ fn files<'a>(question: &Question<'a>) -> Vec<&'a Entry> {
     let beside = survey.inventory.pins().filter(is_chart).filter(|pin| covers(&pin.path));
     let charts: BTreeSet<String> = beside.map(|pin| below(pin.path.folder(), "charts/")).collect();
     let pinned = edited.clone().filter(|pin| pin.may_move()).chain(survey.inventory.pins().filter(is_chart));
-    let of_uses = facts.uses.iter().filter(|found| of_use(found).any(covers)).flat_map(of_use);
+    let of_uses = facts.uses.iter().filter(|found| found.files().any(covers)).flat_map(ChartUse::files);
     let rendered = || facts.rendered.iter().map(|file| &file.path).filter(|path| covers(path));
     // Of what is not read, the line that names a release is quoted.
     let quoted = survey.inventory.skipped.iter().filter(|s| !s.versions.is_empty()).map(|s| &s.path);
@@ -217,11 +217,6 @@ fn files<'a>(question: &Question<'a>) -> Vec<&'a Entry> {
             || config.path() == Some(path.as_str())
     };
     survey.tree.entries().iter().filter(is_meant).collect()
-}
-
-/// The files that make a use of a chart what it is.
-fn of_use(found: &ChartUse) -> impl Iterator<Item = &RepoPath> {
-    std::iter::once(&found.path).chain(&found.by).chain(&found.sources)
 }
 
 fn below(folder: &str, name: &str) -> String {

@@ -60,7 +60,7 @@ pub fn render_uses(
     renderer: &dyn Renderer,
 ) -> Renderings {
     let changed: Vec<Changed<'_>> =
-        changed(before, after).into_iter().filter(|c| files(c.after).any(covers)).collect();
+        changed(before, after).into_iter().filter(|c| c.after.files().any(covers)).collect();
     let mut renderings = Renderings::default();
     if changed.is_empty() {
         return renderings;
@@ -144,11 +144,6 @@ fn changed<'a>(before: &'a [ChartUse], after: &'a [ChartUse]) -> Vec<Changed<'a>
     }
     found.retain(Changed::differs);
     found
-}
-
-/// Lists the files that make a use what it is.
-fn files(found: &ChartUse) -> impl Iterator<Item = &RepoPath> {
-    std::iter::once(&found.path).chain(&found.by).chain(&found.sources)
 }
 
 /// Says which chart of the index a version means: an exact one, or for a range the newest that is in it.
