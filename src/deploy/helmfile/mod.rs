@@ -158,7 +158,7 @@ fn environment(
     }
     suppose(&mut found.charts);
     contexts.values_mut().for_each(|charts| suppose(charts));
-    found.applied.applies = applies(path, name, contexts);
+    found.applied.applies = applies(path, name, contexts, &found.guards);
     for top in 0..SHADOWED {
         let loader = Loader::new(Run::new(files, spare, 0).topped(top), name);
         found.shadowed.extend(without_contexts(charts(&loader, path)));
@@ -172,13 +172,14 @@ fn environment(
 
 /// Says what goes to each cluster of an environment. Several contexts tell clusters apart, and what names none may be for any
 /// of them.
-fn applies(path: &RepoPath, environment: &str, mut contexts: Contexts) -> Vec<Apply> {
+fn applies(path: &RepoPath, environment: &str, mut contexts: Contexts, guards: &[Guard]) -> Vec<Apply> {
     let open = contexts.remove(&None::<String>).unwrap_or_default();
     let apply = |context: Option<String>, charts: Vec<ChartRelease>| {
         let environment = Some(environment.to_owned()).filter(|name| name != "default");
         let names: Vec<String> = environment.into_iter().chain(context).collect();
         let cluster = (!names.is_empty()).then(|| names.join("-"));
-        Apply { file: path.clone(), cluster, charts, objects: Vec::new(), notes: Vec::new() }
+        let (file, guards) = (path.clone(), guards.to_vec());
+        Apply { file, cluster, charts, objects: Vec::new(), guards, notes: Vec::new() }
     };
     if contexts.len() < 2 {
         return vec![apply(None, contexts.into_values().flatten().chain(open).collect())];

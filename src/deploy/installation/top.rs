@@ -206,11 +206,10 @@ impl Top {
             Self::Overlay(path) => of_build(kustomize::build(files, path.folder()), None),
             Self::Bundle(bundle) => of_bundle(bundle, files),
             Self::Apply(apply) => {
-                let Apply { charts, objects, notes, .. } = &**apply;
+                let Apply { charts, objects, guards, notes, .. } = (**apply).clone();
                 let run = |cluster| Away::Run { folder: apply.file.folder().to_owned(), cluster };
                 let away = apply.cluster.clone().map(run);
-                let (charts, objects, notes) = (charts.clone(), objects.clone(), notes.clone());
-                Made { charts, objects, notes, away, ..Made::default() }
+                Made { charts, objects, guards, notes, away, ..Made::default() }
             }
         }
     }
@@ -254,7 +253,8 @@ pub(super) fn by_hand(charts: &Evaluations) -> impl Iterator<Item = Top> {
     charts.lone().into_iter().filter_map(|(file, objects)| {
         let objects = objects.iter().filter(|object| is_root(object) && away(object).is_some());
         let (file, objects): (_, Vec<Object>) = (file.clone(), objects.cloned().collect());
-        let apply = Apply { file, cluster: None, charts: Vec::new(), objects, notes: Vec::new() };
+        let (charts, guards, notes) = Default::default();
+        let apply = Apply { file, cluster: None, charts, objects, guards, notes };
         (!apply.objects.is_empty()).then(|| Top::Apply(Box::new(apply)))
     })
 }

@@ -187,7 +187,8 @@ impl Run {
             let cluster = Some(cluster).filter(|cluster| !cluster.is_empty());
             // It is refused as a whole.
             let notes = std::mem::take(&mut refused);
-            found.applied.applies.push(Apply { file: file.clone(), cluster, charts, objects, notes });
+            let (file, guards) = (file.clone(), Vec::new());
+            found.applied.applies.push(Apply { file, cluster, charts, objects, guards, notes });
         }
     }
 }

@@ -15,6 +15,7 @@ use super::{
     claim::{Claim, Release, claims, not_followed},
     dependencies::Dependencies,
     foreign::{At, Foreigns, readings},
+    guarded::Guarded,
     uses::Uses,
 };
 use crate::{
@@ -36,6 +37,17 @@ use crate::{
 
 /// Places that are gathered before those that are alike become one.
 const LOOSE: usize = 4096;
+
+/// Every place once.
+pub(super) struct Places {
+    /// The places, ordered by file and position.
+    pub claims: Vec<Claim>,
+    /// Which of them have to agree.
+    pub guarded: Guarded,
+    /// Those that what is not Linkerd's reads, but for mirrors.
+    pub foreign: Vec<(RepoPath, Range<usize>)>,
+}
+
 /// All places, and what is compared with them.
 #[derive(Default)]
 pub(in crate::pins) struct Claims {
@@ -330,13 +342,16 @@ impl Claims {
         })
     }
 
-    /// Returns every place once, ordered by file and position, and those that what is not Linkerd's reads,
-    /// but for mirrors.
-    pub(super) fn into_places(mut self) -> (Vec<Claim>, Vec<(RepoPath, Range<usize>)>) {
+    /// Returns every place once.
+    pub(super) fn into_places(mut self) -> Places {
         self.settle();
+        let mut guarded = Guarded::default();
         // A guard may be compared with a text that only guards another one.
         for Guard { guard, value } in std::mem::take(&mut self.guards) {
-            let Some(spec) = self.read_at(&value) else { continue };
+            let Some((spec, at)) = self.read_at(&value) else { continue };
+            for claim in claims(&guard, &spec) {
+                guarded.note((claim.path, claim.span.start), at.clone());
+            }
             self.take(&guard, &spec);
             self.settle();
         }
@@ -374,11 +389,11 @@ impl Claims {
                 claim.spec.stays.get_or_insert(Reason::Shared);
             }
         }
-        (claims, self.foreign.silent())
+        Places { claims, guarded, foreign: self.foreign.silent() }
     }
 
-    /// Says what reads the places in which a scalar was written.
-    fn read_at(&self, value: &Scalar) -> Option<Spec> {
+    /// Says what reads the places in which a scalar was written, and where the first of them begins.
+    fn read_at(&self, value: &Scalar) -> Option<(Spec, At)> {
         value.parts().iter().find_map(|part| {
             let Part::Written(at) = part else { return None };
             let path = &at.source.path;
@@ -387,7 +402,8 @@ impl Claims {
             let claim = self.claims.get(self.claims.partition_point(before))?;
             let inside = claim.path == *path && claim.span.start < at.span.end;
             let expects = if claim.text.form == Form::Edge { Expects::Edge } else { Expects::Chart };
-            inside.then(|| Spec { expects, ..claim.spec.clone() })
+            let spec = || Spec { expects, ..claim.spec.clone() };
+            inside.then(|| (spec(), (claim.path.clone(), claim.span.start)))
         })
     }
 

@@ -10,6 +10,7 @@ mod claim;
 mod claims;
 mod dependencies;
 mod foreign;
+mod guarded;
 mod images;
 mod objects;
 mod pods;
@@ -34,6 +35,7 @@ use crate::{
 pub(super) use by_file::{helmfile, terraform};
 pub(super) use charts::{note_aliases, report as report_charts};
 pub(super) use claims::Claims;
+use claims::Places;
 use pods::Injection;
 use release::take_release;
 pub(super) use rest::report as report_rest;
@@ -50,10 +52,11 @@ pub(super) fn pins(
     // What a chart has made is said as a whole.
     let made: BTreeSet<RepoPath> = found.rendered.iter().map(|file| file.path.clone()).collect();
     let dependencies = std::mem::take(&mut claims.dependencies);
-    let (mut places, foreign) = claims.into_places();
+    let Places { claims: mut places, guarded, foreign } = claims.into_places();
     places.retain(|claim| claim.spec.kind != PinKind::Image || !made.contains(&claim.path));
     reading::note_held(context, &mut places);
     site::pins(context, &places, found);
+    guarded.keep(&mut found.pins);
     dependencies.leave_off(&mut found.pins);
     foreign
 }

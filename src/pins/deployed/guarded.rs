@@ -1,0 +1,53 @@
+//! Step 5, pins: texts that have to agree with a version: what `op: test` compares it with, what a lock has of it.
+//!
+//! In: where both stand. Out: the pins of either that stay where somebody keeps the other: what moves one of them alone is
+//! refused by the deployer.
+
+use std::collections::BTreeMap;
+
+use super::foreign::At;
+use crate::pins::{Line, Pin, Reason};
+
+/// Places that have to agree, two by two.
+#[derive(Default)]
+pub(super) struct Guarded(Vec<(At, At)>);
+
+// === impl Guarded ===
+
+impl Guarded {
+    /// Notes that two places have to agree.
+    pub fn note(&mut self, guard: At, value: At) {
+        self.0.push((guard, value));
+    }
+
+    /// Leaves pins where those are that they have to agree with. What cannot be edited blocks by itself.
+    pub fn keep(&self, pins: &mut [Pin]) {
+        if self.0.is_empty() {
+            return;
+        }
+        let place = |pin: &Pin| (pin.path.clone(), pin.site.span.start);
+        let kept = |pin: &Pin| -> Option<(At, (Reason, Line))> {
+            let reason = pin.stays.filter(|reason| matches!(reason, Reason::Held | Reason::ManagedByFlux))?;
+            let line = pin.kept_by.clone().unwrap_or_else(|| (pin.path.clone(), pin.site.line));
+            Some((place(pin), (reason, line)))
+        };
+        let mut kept: BTreeMap<At, (Reason, Line)> = pins.iter().filter_map(kept).collect();
+        // What is compared with one may be compared with another again.
+        let mut known = 0;
+        while kept.len() > known {
+            known = kept.len();
+            for (guard, value) in &self.0 {
+                for (of, with) in [(guard, value), (value, guard)] {
+                    if let Some(why) = kept.get(of).cloned() {
+                        kept.entry(with.clone()).or_insert(why);
+                    }
+                }
+            }
+        }
+        for pin in pins.iter_mut().filter(|pin| pin.stays.is_none()) {
+            if let Some((reason, line)) = kept.get(&place(pin)) {
+                (pin.stays, pin.kept_by) = (Some(*reason), Some(line.clone()));
+            }
+        }
+    }
+}
