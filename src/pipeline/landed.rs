@@ -192,6 +192,13 @@ impl<'a> OnRemote<'a> {
         Ok(lists.open(forge, &own, &others)?.into_iter().cloned().collect())
     }
 
+    /// Returns the markers of what is open for a case.
+    fn open_markers(&self, case: Case<'_>) -> Result<impl Iterator<Item = Marker>, Error> {
+        let open = self.open_of(&case.target.target.name, case.stage)?;
+        let leads = open.into_iter().filter(|pull| self.leads_to_base(pull));
+        Ok(leads.filter_map(|pull| marker::read(&pull.body)))
+    }
+
     fn is_there(&self, branch: &str) -> bool {
         self.base.refs.branches.contains_key(branch)
     }
@@ -301,17 +308,11 @@ impl Landed for OnRemote<'_> {
     }
 
     fn open_release(&self, case: Case<'_>) -> Result<Option<EdgeVersion>, Error> {
-        let open = self.open_of(&case.target.target.name, case.stage)?;
-        let markers =
-            open.iter().filter(|pull| self.leads_to_base(pull)).filter_map(|p| marker::read(&p.body));
-        Ok(markers.map(|marker| marker.release).max())
+        Ok(self.open_markers(case)?.map(|marker| marker.release).max())
     }
 
     fn goes_back(&self, case: Case<'_>) -> Result<Option<EdgeVersion>, Error> {
-        let open = self.open_of(&case.target.target.name, case.stage)?;
-        let markers =
-            open.iter().filter(|pull| self.leads_to_base(pull)).filter_map(|p| marker::read(&p.body));
-        Ok(markers.filter(|marker| !marker.closing).find_map(|marker| marker.undoes))
+        Ok(self.open_markers(case)?.filter(|marker| !marker.closing).find_map(|marker| marker.undoes))
     }
 
     fn keeps(&self, case: Case<'_>, release: EdgeVersion) -> Result<bool, Error> {
