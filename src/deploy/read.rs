@@ -145,7 +145,7 @@ impl Reader<'_> {
         let Some(map) = SourceMap::of(self.whole, node) else { return typed(Scalar::made(value), plain) };
         let mut parts: Vec<Part> = Vec::new();
         let mut at = 0;
-        let made = |range: std::ops::Range<usize>| Part::Made(value.get(range).unwrap_or_default().into());
+        let made = |range: Range<usize>| Part::Made(value.get(range).unwrap_or_default().into());
         for (run, begin) in map.runs() {
             parts.push(made(at..run.start));
             parts.extend_from_slice(self.text.cut(begin..begin + run.len()).parts());
@@ -256,7 +256,7 @@ mod tests {
         let at = text.text().find("VAR2").unwrap();
         let filled = text.splice(at..at + 4, &Scalar::unknown("somebody"));
         let at = filled.text().find("VAR").unwrap();
-        let filled = filled.splice(at..at + 3, &x.via(super::super::value::Via::Variable));
+        let filled = filled.splice(at..at + 3, &x.via(Via::Variable));
         let inner = mapping(&filled, &Ceilings::default()).unwrap();
         let tag = inner.scalar(&["tag"]).unwrap();
         assert_eq!(tag.text(), "edge-26.8.2");
