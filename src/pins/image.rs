@@ -38,6 +38,8 @@ pub(super) struct LinkerdImage {
     pub ended: Option<EdgeVersion>,
     /// Whether it is the one of proxies, which wait for the control plane.
     pub is_proxy: bool,
+    /// Which image it is; none where it may be one of several.
+    known: Option<linkerd::Image>,
 }
 
 /// The image of proxies.
@@ -48,6 +50,11 @@ const ENDED: [&str; 2] = ["grafana", "jaeger-webhook"];
 // === impl LinkerdImage ===
 
 impl LinkerdImage {
+    /// Tells whether a chart may give it.
+    pub fn may_be_of(self, chart: &str) -> bool {
+        self.known.is_none_or(|image| image.may_be_of(chart))
+    }
+
     /// Returns why its tag stays with releases of today.
     pub fn stays_today(self) -> Option<Reason> {
         self.ended.map(|_| Reason::NoEffect).or(self.stays)
@@ -93,7 +100,7 @@ pub(super) fn linkerd_image(name: &str) -> Option<LinkerdImage> {
     };
     let (merged, since) = linkerd::MERGED_IMAGE;
     let ended = since.parse().ok().filter(|_| image.name == merged);
-    Some(LinkerdImage { stays, ended, is_proxy: image.name == PROXY })
+    Some(LinkerdImage { stays, ended, is_proxy: image.name == PROXY, known: Some(image) })
 }
 
 /// Recognises the images that kustomize matches by a name, which is a regular expression to it: of several those whose tags
@@ -111,7 +118,8 @@ pub(super) fn matched_image(name: &str) -> Option<LinkerdImage> {
     let folders = linkerd::REGISTRIES.into_iter().chain(mirror.as_deref());
     let all = folders.flat_map(|folder| linkerd::image_names().map(move |image| format!("{folder}{image}")));
     let found = all.filter(|image| pattern.is_match(image)).filter_map(|image| linkerd_image(&image));
-    found.min_by_key(|image| image.stays_today().is_some())
+    let first = found.min_by_key(|image| image.stays_today().is_some())?;
+    Some(LinkerdImage { known: None, ..first })
 }
 
 /// Tells whether a host only begins as the official registry does: `cr.l5d.io.example.com`.

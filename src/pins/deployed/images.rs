@@ -11,7 +11,7 @@ use crate::{
         PinKind, Reason,
         context::Context,
         found::Spec,
-        image::{self, Around, Reference},
+        image::{self, Around, LinkerdImage, Reference},
         origin::Ours,
         under::{self, Under},
         version_text::Expects,
@@ -39,7 +39,7 @@ pub(super) fn take_images(entries: &[Value], over: &[Over], claims: &mut Claims)
             .staying(image.stays)
             .staying(fork.then_some(Reason::Channel))
             .staying(digest.map(|_| Reason::Digest))
-            .under(&under(over));
+            .under(&under(&giving(over, image)));
         for scalar in value.scalar(&["newTag"]).into_iter().chain(digest) {
             claims.take(scalar, &spec);
             claims.foreign.take_tag(scalar);
@@ -93,7 +93,13 @@ pub(super) fn over<'o>(
         .collect()
 }
 
-fn under(over: &[Over]) -> Vec<Under> {
+/// Returns those of the charts that may give an image; all of them where none does.
+fn giving(over: &[Over], image: LinkerdImage) -> Vec<&Over> {
+    let own: Vec<&Over> = over.iter().filter(|over| image.may_be_of(&over.ours.chart)).collect();
+    if own.is_empty() { over.iter().collect() } else { own }
+}
+
+fn under(over: &[&Over]) -> Vec<Under> {
     over.iter().flat_map(|over| over.under.iter().cloned()).collect()
 }
 
@@ -124,13 +130,14 @@ pub(super) fn take_containers(object: &Object, over: &[Over], claims: &mut Claim
                     annotation: &|key| text(object.annotation(key)),
                     label: &|key| text(object.label(key)),
                 };
-                if let [first, others @ ..] = over {
+                let giving = giving(over, found);
+                if let Some(first) = giving.first() {
                     let spec = Spec { ended: found.ended, ..Spec::platform(PinKind::Image, Expects::Edge) };
                     let mut spec = first.ours.fill(spec.staying(found.stays));
-                    if others.iter().any(|other| other.ours.chart != first.ours.chart) {
+                    if over.iter().any(|other| other.ours.chart != first.ours.chart) {
                         spec.chart = None;
                     }
-                    claims.take(&scalar.cut(part), &spec.under(&under(over)));
+                    claims.take(&scalar.cut(part), &spec.under(&under(&giving)));
                     continue;
                 }
                 let name = Reference::parse(&whole).map(|image| image.name).unwrap_or_default();
