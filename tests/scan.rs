@@ -112,6 +112,40 @@ fn the_lock_of_a_helmfile_that_is_not_here_is_told() {
 }
 
 #[test]
+fn what_chooses_the_images_of_controllers_is_known_in_every_layer() {
+    let chosen = |path: &str, text: String| -> Vec<bool> {
+        let found = scan(&MemoryTree::new([(path, text.as_str())]), &ScanOptions::default()).unwrap();
+        found.pins().filter(|pin| pin.value == "edge-26.8.1").map(|pin| pin.runs_plane).collect()
+    };
+    let edge = "https://helm.linkerd.io/edge";
+    for (key, runs) in [("controllerImageVersion", true), ("proxy.image.version", false)] {
+        let application = format!(
+            "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: cp}}\nspec:\n  destination: {{namespace: linkerd}}\n  \
+             source:\n    repoURL: {edge}\n    chart: linkerd-control-plane\n    targetRevision: 2026.8.1\n    \
+             helm: {{parameters: [{{name: {key}, value: edge-26.8.1}}]}}\n"
+        );
+        let terraform = format!(
+            "resource \"helm_release\" \"cp\" {{\n  name = \"cp\"\n  repository = \"{edge}\"\n  chart = \"linkerd-control-plane\"\n  \
+             version = \"2026.8.1\"\n  set = [{{ name = \"{key}\", value = \"edge-26.8.1\" }}]\n}}\n"
+        );
+        let helmfile = format!(
+            "repositories: [{{name: l5d, url: \"{edge}\"}}]\nreleases:\n  - name: cp\n    chart: l5d/linkerd-control-plane\n    \
+             version: 2026.8.1\n    set: [{{name: {key}, value: edge-26.8.1}}]\n"
+        );
+        for (path, text) in [("a.yaml", application), ("main.tf", terraform), ("helmfile.yaml", helmfile)] {
+            assert_eq!(chosen(path, text), [runs], "{path}: {key}");
+        }
+    }
+    for (image, runs) in [("controller", true), ("proxy", false)] {
+        let kustomization = format!(
+            "helmCharts: [{{name: linkerd-control-plane, repo: \"{edge}\", version: 2026.8.1}}]\n\
+             images: [{{name: cr.l5d.io/linkerd/{image}, newTag: edge-26.8.1}}]\n"
+        );
+        assert_eq!(chosen("kustomization.yaml", kustomization), [runs], "{image}");
+    }
+}
+
+#[test]
 fn a_value_stays_where_its_chart_no_longer_reads_it_and_goes_with_it_before() {
     let release = |channel: &str, version: &str, tag: &str| {
         format!(

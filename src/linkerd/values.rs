@@ -89,6 +89,16 @@ pub enum ValueLine {
     Own(&'static str),
 }
 
+// === impl Value ===
+
+impl Value {
+    /// Tells whether it chooses the images of the control plane's own workloads. `proxy.image.version` does not: it chooses
+    /// proxies, and the controllers stay as the chart says.
+    pub fn chooses_controllers(&self) -> bool {
+        self.chart == CONTROL_PLANE && matches!(self.path, "linkerdVersion" | "controllerImageVersion")
+    }
+}
+
 /// Returns what the value at that path of a chart holds, where it holds a version.
 ///
 /// ```

@@ -38,12 +38,16 @@ pub(super) struct LinkerdImage {
     pub ended: Option<EdgeVersion>,
     /// Whether it is the one of proxies, which wait for the control plane.
     pub is_proxy: bool,
+    /// Whether it is the one of the control plane's own workloads, or may be.
+    pub is_controller: bool,
     /// Which image it is; none where it may be one of several.
     known: Option<linkerd::Image>,
 }
 
 /// The image of proxies.
 const PROXY: &str = "proxy";
+/// The image of the control plane's own workloads.
+const CONTROLLER: &str = "controller";
 /// The images of extensions that ended: no release has them any more.
 const ENDED: [&str; 2] = ["grafana", "jaeger-webhook"];
 
@@ -100,7 +104,8 @@ pub(super) fn linkerd_image(name: &str) -> Option<LinkerdImage> {
     };
     let (merged, since) = linkerd::MERGED_IMAGE;
     let ended = since.parse().ok().filter(|_| image.name == merged);
-    Some(LinkerdImage { stays, ended, is_proxy: image.name == PROXY, known: Some(image) })
+    let [is_proxy, is_controller] = [PROXY, CONTROLLER].map(|name| image.name == name);
+    Some(LinkerdImage { stays, ended, is_proxy, is_controller, known: Some(image) })
 }
 
 /// Recognises the images that kustomize matches by a name, which is a regular expression to it: of several those whose tags
@@ -118,8 +123,10 @@ pub(super) fn matched_image(name: &str) -> Option<LinkerdImage> {
     let folders = linkerd::REGISTRIES.into_iter().chain(mirror.as_deref());
     let all = folders.flat_map(|folder| linkerd::image_names().map(move |image| format!("{folder}{image}")));
     let found = all.filter(|image| pattern.is_match(image)).filter_map(|image| linkerd_image(&image));
-    let first = found.min_by_key(|image| image.stays_today().is_some())?;
-    Some(LinkerdImage { known: None, ..first })
+    let found: Vec<LinkerdImage> = found.collect();
+    let is_controller = found.iter().any(|image| image.is_controller);
+    let first = found.into_iter().min_by_key(|image| image.stays_today().is_some())?;
+    Some(LinkerdImage { is_controller, known: None, ..first })
 }
 
 /// Tells whether a host only begins as the official registry does: `cr.l5d.io.example.com`.

@@ -96,6 +96,7 @@ pub(super) fn text_pin(
         restarts: false,
         is_off: false,
         asks_no_stop: false,
+        runs_plane: false,
         filter: None,
         stays,
         ended: None,

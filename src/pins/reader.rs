@@ -108,6 +108,7 @@ impl Pin {
             return;
         }
         self.is_off &= other.is_off;
+        self.runs_plane |= other.runs_plane;
         let forbids = match (self.stays, other.stays) {
             (None, Some(reason)) if reason.forbids() => Some(&*other),
             (Some(reason), None) if reason.forbids() => Some(&*self),

@@ -154,13 +154,18 @@ impl<'p> ChartVersions<'p> {
         all
     }
 
+    /// Lists the versions of the charts that a value is given to, or a tag is laid over.
+    pub fn given<'s>(&'s self, value: &'s Pin) -> impl Iterator<Item = &'p Pin> + 's {
+        let lines = value.given_to.iter().filter_map(move |(path, line)| self.by_line.get(&(path, *line)));
+        lines.flatten().copied()
+    }
+
     /// Lists the versions of a chart that a value goes with: of several in one installation (a dependency under two aliases)
     /// each has values of its own. Where it is not known which one has these, it may be any.
     pub fn going_with<'s>(&'s self, value: &'s Pin, chart: &'s str) -> impl Iterator<Item = &'p Pin> + 's {
         let any = value.given_to.is_empty().then(|| self.by_chart.get(chart)).flatten();
-        let lines = value.given_to.iter().filter_map(move |(path, line)| self.by_line.get(&(path, *line)));
-        let own = lines.flatten().filter(move |version| version.is_of(chart));
-        any.into_iter().flatten().chain(own).copied()
+        let own = self.given(value).filter(move |version| version.is_of(chart));
+        any.into_iter().flatten().copied().chain(own)
     }
 }
 

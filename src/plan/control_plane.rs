@@ -13,7 +13,6 @@ use crate::{
     linkerd::{CONTROL_PLANE as CHART, EdgeVersion, is_control_plane},
     pins::{Form, Inventory, Pin, PinKind, Reader, Reason, Stage},
     policy::Waits,
-    yaml::{Route, Step},
 };
 
 /// The installation of what is in none.
@@ -212,7 +211,7 @@ impl Plane {
 /// Finds the control plane of a target: from its own pins, else from those of the installations that its proxies serve, where
 /// each has one here, else as configured, else, where nobody knows whom they serve, from the whole repository.
 ///
-/// Counted are the versions of the chart, locked versions, and the values that choose the controllers' images.
+/// Counted are the versions of the chart, locked versions, and the values and tags that choose the controllers' images.
 /// Pins of another channel, without effect, or without a version (a range) say nothing.
 pub fn control_plane(
     inventory: &Inventory,
@@ -318,25 +317,10 @@ fn names_its_release(pin: &Pin) -> bool {
                 | Reason::Digest
         )
     );
-    let controllers = pin.kind == PinKind::HelmValues
-        && pin.site.route.as_ref().and_then(last_key).is_some_and(chooses_controllers);
     let is_version = |reader: Reader| {
         reader.chart.as_deref() == Some(CHART) && matches!(reader.form, Form::Chart | Form::Rendered)
     };
-    !silent && (pin.readers().any(is_version) || controllers && pin.is_of(CHART))
-}
-
-/// `proxy.image.version` is not among them: it chooses proxies, and the controllers stay as the chart says.
-fn chooses_controllers(key: &str) -> bool {
-    matches!(key, "linkerdVersion" | "controllerImageVersion")
-}
-
-fn last_key(route: &Route) -> Option<&str> {
-    match route.steps.last()? {
-        Step::Key(key) => Some(key),
-        Step::Text(inner) => last_key(inner),
-        Step::Index(_) => None,
-    }
+    !silent && (pin.readers().any(is_version) || pin.runs_plane)
 }
 
 #[cfg(test)]
@@ -392,6 +376,9 @@ mod tests {
         let all = Target::default_all();
         let held = build.clone().value("v.yaml", CHART, "linkerdVersion", "edge-26.8.2").inventory();
         assert_eq!(control_plane(&held, &all, None).ceiling(), Some(edge("edge-26.8.2")));
+        let tag = build.clone().pin("k.yaml", PinKind::KustomizeImage, "edge-26.8.2");
+        let tag = tag.with(|pin| pin.runs_plane = true).inventory();
+        assert_eq!(control_plane(&tag, &all, None).ceiling(), Some(edge("edge-26.8.2")));
         let proxy = build.value("v.yaml", CHART, "proxy.image.version", "edge-26.8.2").inventory();
         assert_eq!(control_plane(&proxy, &all, None), ControlPlane::Known(edge("edge-26.8.3")));
     }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{CheckId, Checked, Finding, Severity, Verification, count};
 use crate::{
     linkerd::EdgeVersion,
-    pins::{ChartVersions, Form, PinKind, Reason},
+    pins::{ChartVersions, Form, Pin, PinKind, Reason},
     plan::edge_of,
     render::Rendering,
 };
@@ -27,7 +27,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         ChartVersions::of(input.moving().map(|(pin, _)| pin).filter(|pin| pin.form == Form::Chart));
     let values: Vec<_> = input
         .staying()
-        .filter(|(pin, _)| matches!(pin.kind, PinKind::HelmValues | PinKind::ArgoHelmParameter))
+        .filter(|(pin, _)| is_value(pin) || is_laid_over(pin))
         .filter(|(_, reason)| !matches!(reason, Reason::NoEffect | Reason::OwnVersion | Reason::Alias))
         .collect();
     let stale = values.iter().filter(|(pin, _)| edge_of(pin).is_some_and(|at| at < to));
@@ -36,7 +36,9 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
             // What a chart reads as its own version chooses no image.
             let images = pin.readers().filter(|reader| reader.form == Form::Edge);
             let mut charts = images.filter_map(|reader| reader.chart);
-            let chart = charts.find(|chart| versions.going_with(pin, chart).next().is_some())?;
+            let read = charts.find(|chart| versions.going_with(pin, chart).next().is_some());
+            let laid_over = || versions.given(pin).find_map(|version| version.chart.clone());
+            let chart = read.or_else(|| is_laid_over(pin).then(laid_over).flatten())?;
             let value = &pin.value;
             let reason = format!("`{value}` keeps images at that release under {chart} {}", to.chart());
             Some(Finding::new(ID, weight(input, edge_of(pin)?), reason).at_pin(pin).hint(MEND))
@@ -46,6 +48,22 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     let rendered: usize = input.rendered.done.iter().map(|r| r.after.objects.len()).sum();
     let (values, objects) = (count(values.len(), "value"), count(rendered, "rendered object"));
     Checked { looked_at: format!("{values} that stay, and images in {objects}"), findings }
+}
+
+/// Tells whether a pin is a value of a chart, wherever that is written.
+fn is_value(pin: &Pin) -> bool {
+    match pin.kind {
+        PinKind::HelmValues | PinKind::ArgoHelmParameter => true,
+        PinKind::Variable | PinKind::ArgoGenerator => {
+            pin.readers().any(|reader| reader.form == Form::Edge && reader.chart.is_some())
+        }
+        _ => false,
+    }
+}
+
+/// Tells whether a pin is the tag of an image that is laid over a chart.
+fn is_laid_over(pin: &Pin) -> bool {
+    matches!(pin.kind, PinKind::KustomizeImage | PinKind::Image) && !pin.given_to.is_empty()
 }
 
 /// A value that kept images old before this change too was left so by somebody.
@@ -112,6 +130,7 @@ fn keys_with<'v>(value: &'v Value, release: &str, path: &mut Vec<&'v str>, found
 mod tests {
     use super::*;
     use crate::{
+        pins::Stage,
         plan::testing::path,
         verify::{Severity::*, testing::*},
     };
@@ -154,6 +173,25 @@ mod tests {
             severities(&case.check(ID))
         };
         assert_eq!((of(1), of(2)), (vec![], vec![Info]));
+    }
+
+    #[test]
+    fn a_tag_that_is_laid_over_a_moving_chart_and_a_variable_of_its_values_are_found() {
+        let of = |kind: PinKind, change: fn(&mut Pin)| {
+            let case = Case::default().pins(|b| {
+                let b = b.chart("cp.yaml", "linkerd-control-plane", "2026.8.2");
+                b.pin("over.yaml", kind, "edge-26.8.2").stays(Reason::Held).with(change)
+            });
+            severities(&case.check(ID))
+        };
+        let laid_over: fn(&mut Pin) = |pin| {
+            (pin.stage, pin.given_to) = (Stage::Platform, vec![(path("cp.yaml"), 1)]);
+        };
+        assert_eq!(of(PinKind::KustomizeImage, laid_over), [Warn]);
+        assert_eq!(of(PinKind::Image, laid_over), [Warn]);
+        assert_eq!(of(PinKind::KustomizeImage, |_| {}), [], "it is laid over nothing");
+        assert_eq!(of(PinKind::Variable, |pin| pin.chart = Some("linkerd-control-plane".to_owned())), [Warn]);
+        assert_eq!(of(PinKind::Variable, |_| {}), [], "no chart reads it");
     }
 
     #[test]

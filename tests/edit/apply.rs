@@ -66,6 +66,7 @@ fn pin(tree: &Files, file: &str, value: &str, nth: usize) -> Pin {
         restarts: false,
         is_off: false,
         asks_no_stop: false,
+        runs_plane: false,
         filter: None,
         stays: None,
         ended: None,

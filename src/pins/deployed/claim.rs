@@ -145,6 +145,7 @@ impl Claim {
             self.spec.under.extend(read.filter(|under| matches!(under, Under::Written(_))));
         }
         if self.rank() == other.rank() && self.span == other.span {
+            self.spec.runs_plane |= other.spec.runs_plane;
             let known = std::mem::take(&mut other.homes);
             self.homes
                 .extend(known.into_iter().filter(|home| !self.homes.contains(home)).collect::<Vec<_>>());
@@ -202,7 +203,7 @@ pub(super) fn not_followed(at: &Origin, spec: &Spec) -> Vec<Claim> {
     // Whose version it is stays known.
     let chart = spec.chart.clone().filter(|_| spec.expects == Expects::Chart);
     let stays = Some(Reason::NotFollowed);
-    let spec = Spec { kind: PinKind::Other, stays, chart, mirror: None, ..spec.clone() };
+    let spec = Spec { kind: PinKind::Other, stays, chart, mirror: None, runs_plane: false, ..spec.clone() };
     let text = at.text();
     let mut found = tokens(text);
     // A release may be handed on as its numbers alone, or with a letter that is cut off.

@@ -34,12 +34,14 @@ pub(super) fn take_images(entries: &[Value], over: &[Over], claims: &mut Claims)
         let fork = new
             .is_some_and(|new| image::linkerd_image(&new).is_none() && !image::is_mirror_name(&name, &new));
         let digest = value.scalar(&["digest"]).filter(|digest| !digest.text().is_empty());
-        let spec = Spec { ended: image.ended, ..Spec::platform(PinKind::KustomizeImage, Expects::Edge) };
-        let spec = spec
+        let giving = giving(over, image);
+        let runs_plane = runs_plane(&giving, image);
+        let spec = Spec::platform(PinKind::KustomizeImage, Expects::Edge);
+        let spec = Spec { ended: image.ended, runs_plane, ..spec }
             .staying(image.stays)
             .staying(fork.then_some(Reason::Channel))
             .staying(digest.map(|_| Reason::Digest))
-            .under(&under(&giving(over, image)));
+            .under(&under(&giving));
         for scalar in value.scalar(&["newTag"]).into_iter().chain(digest) {
             claims.take(scalar, &spec);
             claims.foreign.take_tag(scalar);
@@ -99,6 +101,11 @@ fn giving(over: &[Over], image: LinkerdImage) -> Vec<&Over> {
     if own.is_empty() { over.iter().collect() } else { own }
 }
 
+/// Tells whether a tag of an image is that of the control plane's own workloads.
+fn runs_plane(giving: &[&Over], image: LinkerdImage) -> bool {
+    image.is_controller && giving.iter().any(|over| linkerd::is_control_plane(&over.ours.chart))
+}
+
 fn under(over: &[&Over]) -> Vec<Under> {
     over.iter().flat_map(|over| over.under.iter().cloned()).collect()
 }
@@ -132,7 +139,9 @@ pub(super) fn take_containers(object: &Object, over: &[Over], claims: &mut Claim
                 };
                 let giving = giving(over, found);
                 if let Some(first) = giving.first() {
-                    let spec = Spec { ended: found.ended, ..Spec::platform(PinKind::Image, Expects::Edge) };
+                    let runs_plane = runs_plane(&giving, found);
+                    let spec = Spec::platform(PinKind::Image, Expects::Edge);
+                    let spec = Spec { ended: found.ended, runs_plane, ..spec };
                     let mut spec = first.ours.fill(spec.staying(found.stays));
                     if over.iter().any(|other| other.ours.chart != first.ours.chart) {
                         spec.chart = None;

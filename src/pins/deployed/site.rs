@@ -14,7 +14,7 @@ use crate::{
         context::Context,
         corpus::File,
         ended::Ended,
-        found::{Found, is_workflow},
+        found::{Found, Spec, is_workflow},
         marker::{self, TextFile, text_pin},
         other,
         place::Place,
@@ -211,9 +211,9 @@ fn in_text<'c>(
         let pin = text_pin(&file, claim.spec.kind, span, position(text, claim.span.start), what, stays);
         let value = if claim.span.is_empty() { "*".to_owned() } else { pin.value };
         let (chart, mirror) = (claim.spec.chart.clone(), claim.spec.mirror.clone());
-        let (stage, restarts) = (claim.spec.stage, claim.spec.restarts);
+        let Spec { stage, restarts, runs_plane, .. } = claim.spec;
         let ended = claim.spec.ended.map(Ended::since);
-        let mut pin = Pin { value, chart, mirror, stage, restarts, ended, ..pin };
+        let mut pin = Pin { value, chart, mirror, stage, restarts, runs_plane, ended, ..pin };
         read_by(context, claim, &mut pin, &mut found.given);
         found.pins.push(pin);
     }
