@@ -16,17 +16,29 @@ use super::{
 };
 use crate::{repo::RepoPath, yaml::Node};
 
-/// Takes the dependencies of a `Chart.yaml`, and reports the chart's own `appVersion`.
-pub(super) fn dependencies(context: &Context<'_>, place: Place<'_>, root: Node<'_>, found: &mut Found) {
-    for (item, ours) in ours(context, root) {
-        if let Some(version) = item.get("version") {
-            found.scalar(
-                place,
-                version,
-                &ours.fill(Spec::platform(PinKind::ChartDependency, Expects::Chart)),
-            );
+/// A dependency that is a chart of Linkerd's.
+struct Dependency<'a> {
+    item: Node<'a>,
+    ours: Ours,
+    /// How many of its name come before it.
+    nth: usize,
+}
+
+// === impl Dependency ===
+
+impl Dependency<'_> {
+    /// Takes its version.
+    fn take(&self, place: Place<'_>, found: &mut Found) {
+        if let Some(version) = self.item.get("version") {
+            let spec = Spec::platform(PinKind::ChartDependency, Expects::Chart);
+            found.scalar(place, version, &self.ours.fill(spec));
         }
     }
+}
+
+/// Takes the dependencies of a `Chart.yaml`, and reports the chart's own `appVersion`.
+pub(super) fn dependencies(context: &Context<'_>, place: Place<'_>, root: Node<'_>, found: &mut Found) {
+    ours(context, root).iter().for_each(|dependency| dependency.take(place, found));
     if let Some(version) = root.get("appVersion") {
         let spec = Spec::platform(PinKind::Other, Expects::Either).staying(Some(Reason::NotDeployed));
         found.scalar(place, version, &spec);
@@ -37,10 +49,10 @@ pub(super) fn dependencies(context: &Context<'_>, place: Place<'_>, root: Node<'
 pub(super) fn lock(context: &Context<'_>, place: Place<'_>, root: Node<'_>, found: &mut Found) {
     let kept = kept_dependencies(context, place);
     let mut versions = Found::default();
-    for (item, ours) in ours(context, root) {
+    for Dependency { item, ours, nth } in ours(context, root) {
         if let Some(version) = item.get("version") {
             // A lock follows its Chart.yaml: what is held there is held here.
-            let stays = kept.get(&ours.chart).copied().flatten();
+            let stays = kept.get(&(ours.chart.clone(), nth)).copied();
             let spec = ours.fill(Spec::platform(PinKind::ChartLock, Expects::Chart)).staying(stays);
             versions.scalar(place, version, &spec);
         }
@@ -71,24 +83,31 @@ pub(super) fn folder_around<'p>(context: &Context<'_>, path: &'p RepoPath) -> Op
     })
 }
 
-fn ours<'a>(context: &Context<'_>, root: Node<'a>) -> Vec<(Node<'a>, Ours)> {
+fn ours<'a>(context: &Context<'_>, root: Node<'a>) -> Vec<Dependency<'a>> {
+    let mut seen: HashMap<&str, usize> = HashMap::new();
     let judge = |item: Node<'a>| {
         let (name, version) = (item.text(&["name"])?, item.text(&["version"])?);
+        let count = seen.entry(name).or_default();
+        let nth = *count;
+        *count += 1;
         let origin = repository_origin(item.text(&["repository"]));
-        Ours::judge(name, &origin, version, &context.options.mirrors).map(|ours| (item, ours))
+        let ours = Ours::judge(name, &origin, version, &context.options.mirrors)?;
+        Some(Dependency { item, ours, nth })
     };
     root.get("dependencies").into_iter().flat_map(Node::items).filter_map(judge).collect()
 }
 
-/// Says why dependencies of the chart beside a lock stay, by chart; a range does not keep the lock.
-fn kept_dependencies(context: &Context<'_>, place: Place<'_>) -> HashMap<String, Option<Reason>> {
+/// Says why dependencies of the chart beside a lock stay, by chart and count: Helm locks them in their order (`Resolve` of
+/// `internal/resolver`). A range does not keep the lock.
+fn kept_dependencies(context: &Context<'_>, place: Place<'_>) -> HashMap<(String, usize), Reason> {
     let name = if place.file.path.name() == "Chart.lock" { "Chart.yaml" } else { "requirements.yaml" };
     let beside = place.file.path.join_from_folder(name).and_then(|p| context.corpus.file(p.as_str()));
     let Some(file) = beside else { return HashMap::new() };
-    let mut found = Found::default();
-    for root in file.stream.roots() {
-        dependencies(context, Place::of(&file), root, &mut found);
-    }
-    let stays = |reason: Option<Reason>| reason.filter(|r| *r != Reason::Range);
-    found.pins.into_iter().filter_map(|p| Some((p.chart?, stays(p.stays)))).collect()
+    let stays = |dependency: Dependency<'_>| {
+        let mut found = Found::default();
+        dependency.take(Place::of(&file), &mut found);
+        let reason = found.pins.iter().find_map(|pin| pin.stays).filter(|reason| *reason != Reason::Range)?;
+        Some(((dependency.ours.chart, dependency.nth), reason))
+    };
+    file.stream.roots().flat_map(|root| ours(context, root)).filter_map(stays).collect()
 }
