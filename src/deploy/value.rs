@@ -171,15 +171,7 @@ impl Value {
     pub fn with_scalars(&self, change: &mut dyn FnMut(&Scalar) -> Option<Scalar>) -> Option<Self> {
         match self {
             Self::Scalar(scalar) => change(scalar).map(Self::Scalar),
-            Self::List(items) => {
-                let mut new: Option<Vec<Self>> = None;
-                for (at, item) in items.iter().enumerate() {
-                    if let Some(item) = item.with_scalars(change) {
-                        new.get_or_insert_with(|| items.to_vec())[at] = item;
-                    }
-                }
-                new.map(Self::list)
-            }
+            Self::List(items) => list_with(items, |_, item| item.with_scalars(change)),
             Self::Map(map) => {
                 let mut new: Option<IndexMap<Arc<str>, Self>> = None;
                 for (at, value) in map.values().enumerate() {
@@ -191,6 +183,17 @@ impl Value {
             }
         }
     }
+}
+
+/// Makes a list in which some items are new, each told with its number; `None` where `change` leaves all as they are.
+pub fn list_with(items: &[Value], mut change: impl FnMut(usize, &Value) -> Option<Value>) -> Option<Value> {
+    let mut new: Option<Vec<Value>> = None;
+    for (at, item) in items.iter().enumerate() {
+        if let Some(item) = change(at, item) {
+            new.get_or_insert_with(|| items.to_vec())[at] = item;
+        }
+    }
+    new.map(Value::list)
 }
 
 impl fmt::Debug for Value {

@@ -3,7 +3,7 @@
 //! In: what came of one template, once for each outcome. Out: the same, where a version that one outcome leaves out and
 //! another one names is not known: a chart without a version would be the newest one.
 
-use crate::deploy::value::{Scalar, Value};
+use crate::deploy::value::{Scalar, Value, list_with};
 
 /// Who knows such a version.
 const WHO: &str = "a condition that the repository does not decide";
@@ -41,16 +41,10 @@ fn marked(own: &Value, others: &[&Value]) -> Option<Value> {
             }
             new
         }
-        Value::List(items) => {
-            let mut new: Option<Vec<Value>> = None;
-            for (at, item) in items.iter().enumerate() {
-                let below: Vec<&Value> = others.iter().filter_map(|other| other.items().get(at)).collect();
-                if let Some(item) = marked(item, &below) {
-                    new.get_or_insert_with(|| items.to_vec())[at] = item;
-                }
-            }
-            new.map(Value::list)
-        }
+        Value::List(items) => list_with(items, |at, item| {
+            let below: Vec<&Value> = others.iter().filter_map(|other| other.items().get(at)).collect();
+            marked(item, &below)
+        }),
     }
 }
 

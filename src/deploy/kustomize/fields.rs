@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::gvk::Gvk;
 use crate::deploy::{
     typed::is_true,
-    value::{Scalar, Value},
+    value::{Scalar, Value, list_with},
 };
 
 /// The longest path that is followed.
@@ -129,15 +129,7 @@ fn walk(
     let Some((step, rest)) = steps.split_first() else { return change(value) };
     match value {
         Value::Scalar(_) => None,
-        Value::List(items) => {
-            let mut new: Option<Vec<Value>> = None;
-            for (at, item) in items.iter().enumerate() {
-                if let Some(item) = walk(item, steps, create, change) {
-                    new.get_or_insert_with(|| items.to_vec())[at] = item;
-                }
-            }
-            new.map(Value::list)
-        }
+        Value::List(items) => list_with(items, |_, item| walk(item, steps, create, change)),
         Value::Map(map) => {
             let (field, is_list) =
                 step.strip_suffix("[]").map_or((step.as_str(), false), |field| (field, true));

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::deploy::{
     expression::expression,
-    value::{Part, Scalar, Value},
+    value::{Part, Scalar, Value, list_with},
 };
 
 /// Fields that hold containers wherever they are in an object.
@@ -69,15 +69,7 @@ impl Image {
     fn containers(&self, value: &Value) -> Option<Value> {
         match value {
             Value::Scalar(_) => None,
-            Value::List(items) => {
-                let mut new: Option<Vec<Value>> = None;
-                for (at, item) in items.iter().enumerate() {
-                    if let Some(item) = self.containers(item) {
-                        new.get_or_insert_with(|| items.to_vec())[at] = item;
-                    }
-                }
-                new.map(Value::list)
-            }
+            Value::List(items) => list_with(items, |_, item| self.containers(item)),
             Value::Map(_) => {
                 let mut new: Option<Value> = None;
                 for (key, field) in value.entries() {

@@ -15,7 +15,7 @@ use crate::{
         files::Files,
         note::{About, Note},
         read,
-        value::{Origin, Part, Scalar, Source, UNKNOWN, Value, Via},
+        value::{Origin, Part, Scalar, Source, UNKNOWN, Value, Via, list_with},
     },
     repo::RepoPath,
 };
@@ -159,13 +159,7 @@ impl Comparison<'_> {
                 new
             }
             (Value::List(items), Value::List(others)) if items.len() == others.len() => {
-                let mut new: Option<Vec<Value>> = None;
-                for (at, (item, other)) in items.iter().zip(others.iter()).enumerate() {
-                    if let Some(traced) = self.value(item, other) {
-                        new.get_or_insert_with(|| items.to_vec())[at] = traced;
-                    }
-                }
-                new.map(Value::list)
+                list_with(items, |at, item| self.value(item, others.get(at)?))
             }
             _ => {
                 self.clean = false;
