@@ -8,7 +8,7 @@ use super::{
     Options, Served, Target,
     control_plane::ControlPlanes,
     edge_of,
-    standing::{deployed_at, obstructs},
+    standing::{deployed_at, obstructs, ought_to_move},
     steps_from,
 };
 use crate::{
@@ -19,8 +19,8 @@ use crate::{
 
 /// Fills the policy's needs from the pins of one target's stage.
 ///
-/// Pins that may move and pins that are held count; the others say nothing of what this target runs from the edge
-/// channel. Where proxy pins are ignored, none of them may move. Of a mirror that cannot be asked nothing is demanded.
+/// Pins that may move and pins that are held count, and of the stops those too that somebody sets by hand; the others say nothing
+/// of what this target runs from the edge channel. Where proxy pins are ignored, none of them may move. Of a mirror that cannot be asked nothing is demanded.
 pub fn needs(inventory: &Inventory, target: &Target, stage: Stage, options: &Options) -> Needs {
     needs_towards(inventory, target, stage, options, None)
 }
@@ -39,6 +39,7 @@ pub fn needs_towards(
     let free = || mine().filter(|p| p.stays.is_none() && !options.ignores(p));
     let behind = |p: &Pin| planes.as_ref().and_then(|(to, planes)| planes.behind(p, *to));
     let moving = || free().filter(|p| behind(p).is_none());
+    let by_whomever = || mine().filter(|p| ought_to_move(p) && !options.ignores(p) && behind(p).is_none());
     let mut charts: BTreeSet<ChartNeed> = BTreeSet::new();
     let readers = moving().flat_map(Pin::readers);
     for reader in readers.filter(|reader| matches!(reader.form, Form::Chart | Form::Rendered)) {
@@ -53,12 +54,12 @@ pub fn needs_towards(
     let highest = mine().filter(|p| p.stays.is_none_or(Reason::is_deliberate)).filter_map(deployed_at).max();
     let is_unnamed = |p: &Pin| matches!(p.form, Form::Rendered | Form::Absent) && edge_of(p).is_none();
     let unnamed = moving().any(is_unnamed);
-    let oldest = moving().filter(|p| edge_of(p).is_some()).min_by_key(|p| edge_of(p));
+    let oldest = by_whomever().filter(|p| edge_of(p).is_some()).min_by_key(|p| edge_of(p));
     let late = free().filter(|p| to.is_some_and(|to| edge_of(p).is_none_or(|version| version < to)));
     Needs {
         charts: charts.into_iter().collect(),
-        lowest: oldest.and_then(edge_of),
-        steps_from: moving().filter_map(steps_from).min(),
+        lowest: moving().filter_map(edge_of).min(),
+        steps_from: by_whomever().filter_map(steps_from).min(),
         laggard: oldest.map(|pin| format!("`{}` in {}:{}", pin.value, pin.path, pin.site.line)),
         highest,
         unnamed,
@@ -70,11 +71,11 @@ pub fn needs_towards(
     }
 }
 
-/// Finds, of the installations that the target's moving pins serve, the one whose own pins, in another target, are
-/// furthest behind.
+/// Finds, of the installations that the target's pins serve which move or ought to, the one whose own pins, in another target,
+/// are furthest behind.
 fn beside(inventory: &Inventory, target: &Target) -> Option<Beside> {
     let moving = |mine: bool| {
-        let all = inventory.pins().filter(|p| p.stage == Stage::Platform && p.stays.is_none());
+        let all = inventory.pins().filter(|p| p.stage == Stage::Platform && ought_to_move(p));
         all.filter(move |p| target.has(p) == mine)
     };
     let served: BTreeSet<&Arc<str>> = moving(true).flat_map(|pin| pin.installations.iter()).collect();
@@ -151,6 +152,28 @@ mod tests {
         assert_eq!((needs.lowest, needs.highest), (Some(edge("edge-26.6.3")), Some(edge("edge-26.8.3"))));
         let charts: Vec<&str> = needs.charts.iter().map(|c| c.chart.as_str()).collect();
         assert_eq!(charts, ["linkerd-control-plane", "linkerd-crds"], "a held chart asks for nothing");
+    }
+
+    #[test]
+    fn what_somebody_sets_by_hand_asks_for_its_stop() {
+        let asks = |crds: &dyn Fn(Build) -> Build| {
+            let build = crds(Build::default().chart("cp.yaml", "linkerd-control-plane", "2025.8.1"));
+            let (inventory, all) = (build.inventory(), Target::default_all());
+            let needs = needs(&inventory, &all, Stage::Platform, &Options::default());
+            assert_eq!(needs.lowest, Some(edge("edge-25.8.1")), "that is of what moves");
+            (needs.steps_from, needs.laggard)
+        };
+        let crds = |build: Build| build.chart("crds.yaml", "linkerd-crds", "2025.2.3");
+        let (from, laggard) = asks(&|build| crds(build).stays(Reason::Encrypted));
+        assert_eq!(from, Some(edge("edge-25.2.3")));
+        assert_eq!(laggard.as_deref(), Some("`2025.2.3` in crds.yaml:1"));
+        let none = Some(edge("edge-25.8.1"));
+        assert_eq!(asks(&|build| crds(build).stays(Reason::Held)).0, none);
+        let sealed = asks(&|build| {
+            let note = build.pin("crds.yaml", PinKind::RenderedManifest, "linkerd/cli edge-25.2.3");
+            note.of("linkerd-crds").stays(Reason::Encrypted)
+        });
+        assert_eq!(sealed.0, none, "nobody sets a note");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::{
     Share, Target,
     control_plane::is_beside_live,
     edge_of,
-    standing::{deployed_at, obstructs},
+    standing::{deployed_at, obstructs, ought_to_move},
     steps_from,
     target::DEFAULT,
     together::{deciding, tied, together},
@@ -352,7 +352,7 @@ fn standing(inventory: &Inventory, to: Option<EdgeVersion>, knowledge: &Knowledg
     let bare = &inventory.facts.bare;
     let mut standing = Standing { far: BTreeSet::new(), still: bare.clone() };
     for (name, pins) in platform {
-        let moving = pins.iter().filter(|pin| pin.stays.is_none());
+        let moving = pins.iter().filter(|pin| ought_to_move(pin));
         let lowest = moving.filter_map(|pin| steps_from(pin)).min();
         let counted = pins.iter().filter(|pin| pin.stays.is_none_or(Reason::is_deliberate));
         let highest = counted.filter_map(|pin| deployed_at(pin)).max();

@@ -44,3 +44,10 @@ pub(super) fn obstructs(reason: Reason) -> bool {
             | Reason::NeedsWorkflowsScope
     )
 }
+
+/// Tells whether a pin moves, or ought to: what cannot be edited somebody sets by hand, to the same release. What an encrypted
+/// object of a committed manifest says of its release is nothing but a note, which stays.
+pub(super) fn ought_to_move(pin: &Pin) -> bool {
+    let is_note = pin.form == Form::Rendered && pin.stays == Some(Reason::Encrypted);
+    pin.stays.is_none_or(obstructs) && !is_note
+}

@@ -7,7 +7,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::standing::{edge_of, obstructs, steps_from};
+use super::standing::{edge_of, obstructs, ought_to_move, steps_from};
 use crate::{
     linkerd::{Hop, HopReason, Knowledge, Turn, turn},
     pins::{Form, Inventory, Pin, Reason},
@@ -50,14 +50,12 @@ fn is_run(pin: &Pin) -> bool {
     !pin.is_off && !matches!(pin.stays, Some(Reason::NoEffect | Reason::NotDeployed))
 }
 
-/// Tells whether a pin that moves asks for its stops, or one that stays is past all of them.
+/// Tells whether a pin that moves, or ought to, asks for its stops, or one that stays is past all of them.
 fn speaks_for_itself(pin: &Pin, knowledge: &Knowledge) -> bool {
     let Some(at) = steps_from(pin) else { return false };
     let is_past = || knowledge.hops.iter().all(|hop| at >= hop.below);
-    match pin.stays {
-        None => true,
-        Some(reason) => (reason == Reason::Held || obstructs(reason)) && is_past(),
-    }
+    ought_to_move(pin)
+        || pin.stays.is_some_and(|reason| (reason == Reason::Held || obstructs(reason)) && is_past())
 }
 
 fn is_extension(pin: &Pin) -> bool {
