@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     deploy::{Files, Repositories, argo, cluster::nearest, fleet, flux, kinds, repositories},
+    linkerd,
     repo::RepoPath,
     yaml::Node,
 };
@@ -27,6 +28,8 @@ pub(super) struct Index {
     pub releases: Vec<Release>,
     /// The names of charts in the tree, by folder.
     pub charts: BTreeMap<String, String>,
+    /// The charts of Linkerd's that charts in the tree depend on, by the key of the values that these give them.
+    pub dependencies: BTreeMap<String, BTreeSet<String>>,
     /// Kustomizations, by folder.
     pub kustomizations: BTreeMap<String, Kustomization>,
     /// Flux Kustomizations, and Argo CD sources that deploy a folder.
@@ -120,6 +123,10 @@ impl Index {
             let name = place.stream.roots().find_map(|root| root.text(&["name"]).map(str::to_owned));
             index.charts.extend(name.map(|name| (file.path.folder().to_owned(), name)));
         }
+        if matches!(name, "Chart.yaml" | "requirements.yaml") {
+            let items = place.stream.roots().filter_map(|root| root.get("dependencies"));
+            items.flat_map(Node::items).for_each(|item| index.dependency(item));
+        }
         if is_kustomization(name) {
             let roots = place.stream.roots().next();
             let fact = roots.map(|root| kustomization(file, root));
@@ -146,6 +153,9 @@ impl Index {
     pub fn absorb(&mut self, other: Self) {
         self.releases.extend(other.releases);
         self.charts.extend(other.charts);
+        for (key, charts) in other.dependencies {
+            self.dependencies.entry(key).or_default().extend(charts);
+        }
         self.kustomizations.extend(other.kustomizations);
         self.roots.extend(other.roots);
         for (name, urls) in other.sources {
@@ -179,6 +189,13 @@ impl Index {
             !root.folder.is_empty() || is_ours()
         });
         repositories
+    }
+
+    fn dependency(&mut self, item: Node<'_>) {
+        let Some(chart) = item.text(&["name"]).filter(|chart| linkerd::is_chart(chart)) else { return };
+        let alias = item.text(&["alias"]).filter(|alias| !alias.is_empty());
+        let charts = self.dependencies.entry(alias.unwrap_or(chart).to_owned()).or_default();
+        charts.insert(chart.to_owned());
     }
 
     fn object(&mut self, file: &File, object: &Object<'_>) {

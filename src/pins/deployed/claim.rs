@@ -226,7 +226,14 @@ pub(super) fn not_followed(at: &Origin, spec: &Spec) -> Vec<Claim> {
 /// Tells whether a text has code in it that its deployer does not fill.
 fn is_unfilled(text: &str, kind: PinKind) -> bool {
     let is_filled = matches!(kind, PinKind::ArgoApplicationset | PinKind::ArgoGenerator | PinKind::Helmfile);
-    has_code(text) && !is_filled
+    has_code(text) && !is_filled && !is_literal(text)
+}
+
+/// Tells whether a text is a literal in braces: it depends on nobody, and to a deployer that fills none it is no version.
+fn is_literal(text: &str) -> bool {
+    let inner = text.strip_prefix("{{").and_then(|text| text.strip_suffix("}}")).map(str::trim);
+    let literal = inner.and_then(|text| text.strip_prefix('"')?.strip_suffix('"'));
+    literal.is_some_and(|literal| !literal.contains('"'))
 }
 
 /// Says which releases stand in code; where none does in that of a chart's version, that it is one: what comes of it is not

@@ -139,6 +139,11 @@ impl<'a> Read<'a> {
         }
     }
 
+    /// Values of a chart of Linkerd's of which no more is known.
+    fn of(context: &Context<'a>, chart: &str) -> Self {
+        Self::new(context, ReadBy::Ours(Ours { chart: chart.to_owned(), mirror: None, stays: None }))
+    }
+
     /// Takes the releases in a mapping of values.
     pub fn take(&self, values: &Value, claims: &mut Claims) {
         let mut known = HashSet::new();
@@ -328,27 +333,38 @@ impl<'a> Read<'a> {
 /// Takes the releases of a values file that nothing in the tree refers to: CI gives it to Helm. Only keys that no other
 /// chart has, and only releases of Linkerd, are taken.
 pub(super) fn take_unclaimed(context: &Context<'_>, values: &Value, claims: &mut Claims) {
-    let of = |chart: &str| {
-        let ours = Ours { chart: chart.to_owned(), mirror: None, stays: None };
-        Read::new(context, ReadBy::Ours(ours))
-    };
-    let is_release = |text: &str| TAGS.iter().any(|channel| text.starts_with(channel));
-    let names_a_release = |value: &linkerd::Value| {
-        let keys: Vec<&str> = value.path.split('.').collect();
-        value.line == ValueLine::Edge && values.text(&keys).is_some_and(|text| is_release(&text))
-    };
     let chart = [CONTROL_PLANE, VIZ, MULTICLUSTER].into_iter().find(|chart| {
         let own = |v: &&linkerd::Value| v.chart == *chart && v.path != "linkerdVersion";
-        linkerd::VALUES.iter().filter(own).any(names_a_release)
+        linkerd::VALUES.iter().filter(own).any(|value| names_a_release(values, value))
     });
     let version = values.text(&["linkerdVersion"]).filter(|text| is_release(text));
     if let Some(chart) = chart.or_else(|| version.map(|_| chart_with_version(values))) {
-        of(chart).take(values, claims);
+        Read::of(context, chart).take(values, claims);
     }
     for (key, subtree) in values.entries().filter(|(key, _)| CHARTS.contains(key)) {
-        of(key).take(subtree, claims);
+        Read::of(context, key).take(subtree, claims);
     }
     Read::new(context, ReadBy::Other).take(values, claims);
+}
+
+/// Takes the releases of a file that nothing in the tree refers to, whatever it is called, which have the keys of charts that some
+/// of the tree depend on, and of values of these.
+pub(super) fn take_for_dependencies(context: &Context<'_>, values: &Value, claims: &mut Claims) {
+    for (key, subtree) in values.entries() {
+        let charts = context.index.dependencies.get(key).into_iter().flatten();
+        let is_read = |chart: &&String| linkerd::values(chart).any(|value| names_a_release(subtree, value));
+        charts.filter(is_read).for_each(|chart| Read::of(context, chart).take(subtree, claims));
+    }
+}
+
+/// Tells whether values name a release of Linkerd where a chart reads one.
+fn names_a_release(values: &Value, value: &linkerd::Value) -> bool {
+    let keys: Vec<&str> = value.path.split('.').collect();
+    value.line == ValueLine::Edge && values.text(&keys).is_some_and(|text| is_release(&text))
+}
+
+fn is_release(text: &str) -> bool {
+    TAGS.iter().any(|channel| text.starts_with(channel))
 }
 
 /// Says whose values a `linkerdVersion` alone stands in: those of the chart that has the keys beside it.

@@ -4,7 +4,7 @@
 
 use super::{
     claims::Claims,
-    values::{Read, ReadBy, take_unclaimed},
+    values::{Read, ReadBy, take_for_dependencies, take_unclaimed},
 };
 use crate::{
     deploy::{Files as _, Value, fleet},
@@ -42,6 +42,9 @@ fn take(context: &Context<'_>, path: &RepoPath, values: &Value, claims: &mut Cla
     // of a chart of Linkerd's go with what was copied.
     if folder == Some(path.folder()) || is_copy {
         return;
+    }
+    if folder.is_none() {
+        take_for_dependencies(context, values, claims);
     }
     if is_values {
         take_unclaimed(context, values, claims);
