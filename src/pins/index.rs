@@ -183,7 +183,9 @@ impl Index {
         }
         let is_here = |root: &&Root| !root.folder.is_empty() && files.has_folder(&root.folder);
         let here = self.roots.iter().filter(is_here).filter_map(|root| root.repository.clone());
-        let repositories = Repositories::new(here.collect(), &self.sources);
+        let at_root = self.roots.iter().filter(|root| root.folder.is_empty());
+        let at_root = at_root.filter_map(|root| root.repository.clone()).collect();
+        let repositories = Repositories::new(here.collect(), &at_root, &self.sources);
         self.roots.retain(|root| {
             let is_ours = || root.repository.as_ref().is_none_or(|name| repositories.has_root_of(name));
             !root.folder.is_empty() || is_ours()
