@@ -40,7 +40,7 @@ pub(super) struct LinkerdImage {
     pub is_proxy: bool,
     /// Whether it is the one of the control plane's own workloads, or may be.
     pub is_controller: bool,
-    /// Which image it is; none where it may be one of several.
+    /// Which image it is; of several that it may be, one that all the charts give which give any, where there is one.
     known: Option<linkerd::Image>,
 }
 
@@ -125,8 +125,14 @@ pub(super) fn matched_image(name: &str) -> Option<LinkerdImage> {
     let found = all.filter(|image| pattern.is_match(image)).filter_map(|image| linkerd_image(&image));
     let found: Vec<LinkerdImage> = found.collect();
     let is_controller = found.iter().any(|image| image.is_controller);
-    let first = found.into_iter().min_by_key(|image| image.stays_today().is_some())?;
-    Some(LinkerdImage { is_controller, known: None, ..first })
+    let first = found.iter().copied().min_by_key(|image| image.stays_today().is_some())?;
+    let known = || found.iter().filter_map(|image| image.known);
+    let is_within = |one: linkerd::Image, all: &linkerd::Image| {
+        !one.charts.is_empty() && one.charts.iter().all(|chart| all.charts.contains(chart))
+    };
+    let widest = known().max_by_key(|image| image.charts.len());
+    let widest = widest.filter(|widest| known().all(|image| is_within(image, widest)));
+    Some(LinkerdImage { is_controller, known: widest, ..first })
 }
 
 /// Tells whether a host only begins as the official registry does: `cr.l5d.io.example.com`.
