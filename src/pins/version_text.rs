@@ -73,6 +73,10 @@ const PREVIEW: &str = "preview-";
 /// The longest word that is looked at: `edge-26.8.2` with much around it.
 const LONGEST: usize = 64;
 
+/// What the name of a file goes on with behind the release in it.
+const EXTENSIONS: [&str; 11] =
+    [".tgz", ".tar.gz", ".tar.xz", ".tar", ".zip", ".apk", ".deb", ".rpm", ".exe", ".yaml", ".yml"];
+
 /// The most variables of one text; a version reads one, or one for each of its numbers.
 const READS: usize = 16;
 
@@ -111,31 +115,28 @@ pub(super) fn has_code(text: &str) -> bool {
     text.contains("{{") || text.contains("(@") && text.contains("@)")
 }
 
-/// Finds the release names in a line or a whole text: `edge-26.8.2` and `2026.8.2`, each standing alone.
+/// Finds the release names in a line or a whole text: `edge-26.8.2` and `2026.8.2`, each standing alone, in the name of a file,
+/// or behind the `v` of a version.
 pub(super) fn tokens(text: &str) -> Vec<Token> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
     for start in memchr::memmem::find_iter(bytes, b"edge-").chain(memchr::memmem::find_iter(bytes, b"20")) {
-        let mut end = token_end(bytes, start);
-        let glued = start.checked_sub(1).and_then(|n| bytes.get(n));
-        // The CLI's file is called `linkerd2-cli-edge-26.8.2-linux-amd64`.
-        if text.get(..start).is_some_and(|before| before.ends_with("linkerd2-cli-")) {
-            let word = text.get(start..end).unwrap_or_default();
-            end = word.match_indices('-').nth(1).map_or(end, |(length, _)| start + length);
-        }
-        let Some(word) = text.get(start..end) else { continue };
+        let end = release_end(text, start);
+        let Some((before, word)) = text.get(..start).zip(text.get(start..end)) else { continue };
+        let glued = before.as_bytes().last();
         let read = match word.parse::<EdgeVersion>() {
             Ok(version) if glued == Some(&b'-') => {
-                let before = text.get(..start - 1).unwrap_or_default();
-                may_stand_before(before).then_some((Form::Edge, version))
+                may_stand_before(before.strip_suffix('-').unwrap_or_default())
+                    .then_some((Form::Edge, version))
             }
-            Ok(version) if !glued.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_') => {
-                Some((Form::Edge, version))
-            }
-            Ok(_) => None,
+            Ok(version) => (!is_in_name(before)).then_some((Form::Edge, version)),
             // A chart package is called `linkerd-viz-2026.8.2`: only digits and dots glue here.
-            Err(_) if glued.is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_')) => None,
-            Err(_) => EdgeVersion::from_chart(word).map(|version| (Form::Chart, version)),
+            Err(_) => {
+                let before = before.strip_suffix('v').unwrap_or(before);
+                let is_name = before.ends_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_'));
+                let version = EdgeVersion::from_chart(word).filter(|_| !is_name);
+                version.map(|version| (Form::Chart, version))
+            }
         };
         found.extend(read.map(|(form, version)| Token { span: start..end, form, version }));
     }
@@ -147,7 +148,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
 pub(super) fn of_other_channels(line: &str) -> impl Iterator<Item = Range<usize>> {
     let all = CHANNELS.into_iter().flat_map(move |channel| line.match_indices(channel));
     all.filter_map(move |(start, channel)| {
-        let end = token_end(line.as_bytes(), start);
+        let end = release_end(line, start);
         let mut numbers = line.get(start + channel.len()..end)?.split(['.', '-']);
         let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
         let may_begin = |part: &str| part == "2" || channel == PREVIEW && part.len() == 2 && is_number(part);
@@ -155,7 +156,7 @@ pub(super) fn of_other_channels(line: &str) -> impl Iterator<Item = Range<usize>
         let before = line.get(..start)?;
         let stands = match before.strip_suffix('-') {
             Some(before) => may_stand_before(before),
-            None => !before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_'),
+            None => !is_in_name(before),
         };
         (is_release && stands).then_some(start..end)
     })
@@ -171,6 +172,11 @@ fn may_stand_before(before: &str) -> bool {
     ours || start.ends_with("${") || !before.ends_with(|c| is_name(c) || matches!(c, '.' | '-'))
 }
 
+/// Tells whether what follows on a text is the rest of a name; Markdown stresses with underscores.
+fn is_in_name(before: &str) -> bool {
+    before.trim_end_matches('_').ends_with(|c: char| c.is_ascii_alphanumeric())
+}
+
 /// Returns the releases that a text names, each once, oldest first.
 pub(super) fn releases(text: &str) -> Vec<EdgeVersion> {
     let mut found: Vec<EdgeVersion> = tokens(text).into_iter().map(|t| t.version).collect();
@@ -179,8 +185,18 @@ pub(super) fn releases(text: &str) -> Vec<EdgeVersion> {
     found
 }
 
-/// Finds where a word of letters, digits, dots and dashes ends; a full stop at its end is punctuation, and a plus says "or
-/// newer". A word that is longer than any release's name ends behind [`LONGEST`] and names none.
+/// Finds where the name of a release ends: the CLI's file is called `linkerd2-cli-edge-26.8.2-linux-amd64`.
+fn release_end(text: &str, start: usize) -> usize {
+    let end = token_end(text.as_bytes(), start);
+    let is_cli = text.get(..start).is_some_and(|before| before.ends_with("linkerd2-cli-"));
+    let word = text.get(start..end).filter(|_| is_cli).unwrap_or_default();
+    let is_platform =
+        |(at, _): &(usize, &str)| word.as_bytes().get(at + 1).is_some_and(u8::is_ascii_alphabetic);
+    word.match_indices('-').find(is_platform).map_or(end, |(length, _)| start + length)
+}
+
+/// Finds where a word of letters, digits, dots and dashes ends; a full stop at its end is punctuation, an underscore stresses
+/// it, and a plus says "or newer". A word that is longer than any release's name ends behind [`LONGEST`] and names none.
 fn token_end(bytes: &[u8], start: usize) -> usize {
     let inside = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b'+');
     let rest = bytes.get(start..).unwrap_or_default();
@@ -188,11 +204,12 @@ fn token_end(bytes: &[u8], start: usize) -> usize {
     if length > LONGEST {
         return start;
     }
-    let word = bytes.get(start..start + length).unwrap_or_default();
-    let stops = word.iter().rev().take_while(|b| matches!(b, b'.' | b'-' | b'+')).count();
+    let word = rest.get(..length).unwrap_or_default();
+    let stops = word.iter().rev().take_while(|b| matches!(b, b'.' | b'-' | b'_' | b'+')).count();
+    let word = word.get(..length - stops).unwrap_or_default();
     // `linkerd-viz-2026.8.2.tgz`: the name of a package ends in its version.
-    let word = word.strip_suffix(b".tgz").map_or(length - stops, <[u8]>::len);
-    start + word
+    let extension = EXTENSIONS.iter().find(|extension| word.ends_with(extension.as_bytes()));
+    start + word.len() - extension.map_or(0, |extension| extension.len())
 }
 
 /// Judges a chart's version or constraint.
@@ -354,6 +371,11 @@ mod tests {
         assert_eq!(found("We run `edge-26.8.2`, chart 2026.8.2."), ["edge-26.8.2", "2026.8.2"]);
         assert_eq!(found("linkerd-viz-2026.8.2.tgz"), ["2026.8.2"]);
         assert_eq!(found("mv linkerd2-cli-edge-26.8.2-linux-amd64 b"), ["edge-26.8.2"]);
+        let file = "linkerd-edge-26.8.2.yaml, tags/edge-26.8.3.tar.gz";
+        assert_eq!(found(file), ["edge-26.8.2", "edge-26.8.3"]);
+        assert_eq!(found("_edge-26.8.2 is **not**_ __edge-26.8.3__."), ["edge-26.8.2", "edge-26.8.3"]);
+        assert_eq!(found("charts to v2026.8.2, linkerd-viz-v2026.8.3.tgz"), ["2026.8.2", "2026.8.3"]);
+        assert_eq!(found("x_edge-26.8.2 dev2026.8.2 1.v2026.8.2 edge-26.8.2.example.com"), [""; 0]);
         assert_eq!(found("needs link-gen (edge-25.4.4+)"), ["edge-25.4.4"]);
         assert_eq!(found("rm ~/.linkerd2/bin/linkerd-edge-26.8.2 spark-edge-26.8.2"), ["edge-26.8.2"]);
         assert_eq!(
@@ -377,6 +399,8 @@ mod tests {
             ("We were on enterprise-2.18.1-1.", "enterprise-2.18.1-1"),
             ("BEL_VERSION=preview-25.1.2", "preview-25.1.2"),
             ("not unstable-2.1.0, stable-2.9.4", "stable-2.9.4"),
+            ("archive/stable-2.14.10.tar.gz", "stable-2.14.10"),
+            ("linkerd2-cli-stable-2.12.2-windows.exe", "stable-2.12.2"),
         ] {
             assert_eq!(found(line).as_deref(), Some(name), "{line}");
         }

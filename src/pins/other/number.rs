@@ -37,7 +37,7 @@ pub(super) fn number(text: &str, at: usize) -> Option<Number> {
     }
     let start = at + rest.len() - given.len() + word.len() - exact.len();
     match judge(exact, Expects::Chart) {
-        // What names a release is found wherever it stands, but behind a letter.
+        // What names a release is found by itself, behind a letter only near Linkerd's name.
         Judged::Version(VersionText { version: Some(_), .. }) if exact == word => None,
         Judged::Version(VersionText { stays, .. }) => {
             Some((start..start + exact.len(), stays.filter(|_| !is_edge(exact))))
