@@ -28,8 +28,10 @@ const CHARTS: usize = 1_000;
 pub struct Dependencies {
     /// What is rendered with it.
     pub on: Vec<ChartRelease>,
+    /// The versions of what is, in charts and in their locks.
+    pub on_at: Vec<Scalar>,
     /// The versions of what is not, whoever else may give it values.
-    pub off: Vec<Scalar>,
+    pub off_at: Vec<Scalar>,
 }
 
 /// Reads the dependencies of a chart of the tree that `wanted` knows by name; `None` where the chart is none of the tree.
@@ -154,6 +156,8 @@ struct Dependency<'v> {
     chart: Scalar,
     repository: Repository,
     version: Option<Scalar>,
+    /// Its version as the chart has it, and as its lock has it.
+    said: Vec<Scalar>,
     /// The key of its values.
     key: String,
 }
@@ -165,7 +169,9 @@ impl Umbrella<'_> {
         let Some(depth) = depth.checked_sub(1) else { return };
         let Some((path, chart)) = named(self.files, &self.folder) else { return };
         let all = chart.list_at(DEPENDENCIES).iter().enumerate();
-        let named: Vec<Dependency<'_>> = all.filter_map(|(n, item)| self.dependency(n, item)).collect();
+        let lock = self.lock();
+        let named: Vec<Dependency<'_>> =
+            all.filter_map(|(n, item)| self.dependency(n, item, lock.as_ref())).collect();
         if named.is_empty() {
             return;
         }
@@ -174,10 +180,12 @@ impl Umbrella<'_> {
         let is_told = !layers.iter().any(|layer| matches!(layer, Layer::Outside { .. }));
         for dependency in &named {
             if !is_on(dependency.value, &values) {
-                let is_off = is_told && is_decided(dependency.value, &values);
-                found.off.extend(dependency.version.clone().filter(|_| is_off));
+                if is_told && is_decided(dependency.value, &values) {
+                    found.off_at.extend(dependency.said.iter().cloned());
+                }
                 continue;
             }
+            found.on_at.extend(dependency.said.iter().cloned());
             let Some(less) = left.checked_sub(1) else { return };
             *left = less;
             let release = self.given(&path, dependency, &layers);
@@ -188,7 +196,12 @@ impl Umbrella<'_> {
         }
     }
 
-    fn dependency<'v>(&self, number: usize, value: &'v Value) -> Option<Dependency<'v>> {
+    fn dependency<'v>(
+        &self,
+        number: usize,
+        value: &'v Value,
+        lock: Option<&Value>,
+    ) -> Option<Dependency<'v>> {
         let name = value.scalar(&["name"])?;
         let text = name.text();
         let address = value.scalar(&["repository"]).cloned().unwrap_or_else(|| Scalar::made(""));
@@ -205,29 +218,24 @@ impl Umbrella<'_> {
             }
             _ => Repository::Address(address.clone()),
         };
+        let written = value.scalar(&["version"]);
+        let locked = written.and_then(|_| locked(lock?, &text, number));
+        let is_exact = |version: &&Scalar| semver::Version::parse(&version.text()).is_ok();
+        let installed = written.filter(is_exact).or(locked).or(written);
         Some(Dependency {
             value,
             number,
             chart: local.map_or_else(|| name.clone(), |folder| Scalar::made(folder.as_str())),
             repository,
-            version: value.scalar(&["version"]).map(|written| self.locked(&text, number, written)),
+            version: installed.cloned(),
+            said: written.into_iter().chain(locked).cloned().collect(),
             key: key(value)?,
         })
     }
 
-    /// Returns the version that the lock has, where a range is written.
-    fn locked(&self, name: &str, number: usize, written: &Scalar) -> Scalar {
-        let lock = match semver::Version::parse(&written.text()) {
-            Ok(_) => None,
-            Err(_) => ["Chart.lock", "requirements.lock"]
-                .into_iter()
-                .find_map(|lock| document(self.files, &self.folder, lock)),
-        };
-        let Some((_, lock)) = lock else { return written.clone() };
-        let all = lock.list_at(DEPENDENCIES);
-        let is_it = |item: &&Value| item.text(&["name"]).is_some_and(|own| own == name);
-        let own = all.get(number).filter(is_it).or_else(|| all.iter().find(is_it));
-        own.and_then(|own| own.scalar(&["version"])).unwrap_or(written).clone()
+    fn lock(&self) -> Option<Value> {
+        let mut all = ["Chart.lock", "requirements.lock"].into_iter();
+        all.find_map(|name| document(self.files, &self.folder, name)).map(|(_, lock)| lock)
     }
 
     /// Makes the release of a dependency.
@@ -253,6 +261,13 @@ impl Umbrella<'_> {
             ..self.release.clone()
         }
     }
+}
+
+/// Returns the version that a lock has of a dependency.
+fn locked<'v>(lock: &'v Value, name: &str, number: usize) -> Option<&'v Scalar> {
+    let all = lock.list_at(DEPENDENCIES);
+    let is_it = |item: &&Value| item.text(&["name"]).is_some_and(|own| own == name);
+    all.get(number).filter(is_it).or_else(|| all.iter().find(is_it))?.scalar(&["version"])
 }
 
 /// Returns the layers of an umbrella, its own values first where its folder is known.

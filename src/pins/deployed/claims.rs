@@ -348,11 +348,16 @@ impl Claims {
         let mut guarded = Guarded::default();
         // A guard may be compared with a text that only guards another one.
         for Guard { guard, value } in std::mem::take(&mut self.guards) {
-            let Some((spec, at)) = self.read_at(&value) else { continue };
-            for claim in claims(&guard, &spec) {
-                guarded.note((claim.path, claim.span.start), at.clone());
+            let Some((spec, at, is_off)) = self.read_at(&value) else { continue };
+            let mut own = Self::default();
+            own.take(&guard, &spec);
+            for claim in &own.claims {
+                guarded.note((claim.path.clone(), claim.span.start), at.clone());
             }
-            self.take(&guard, &spec);
+            match is_off {
+                true => self.append_off(own),
+                false => self.append(own),
+            }
             self.settle();
         }
         // A base is completed by those that take it in.
@@ -392,18 +397,22 @@ impl Claims {
         Places { claims, guarded, foreign: self.foreign.silent() }
     }
 
-    /// Says what reads the places in which a scalar was written, and where the first of them begins.
-    fn read_at(&self, value: &Scalar) -> Option<(Spec, At)> {
+    /// Says what reads the places in which a scalar was written, where the first of them begins, and whether it is of nothing
+    /// but what is switched off.
+    fn read_at(&self, value: &Scalar) -> Option<(Spec, At, bool)> {
         value.parts().iter().find_map(|part| {
             let Part::Written(at) = part else { return None };
             let path = &at.source.path;
             let before =
                 |c: &Claim| c.path.cmp(path).then_with(|| c.span.start.cmp(&at.span.start)) == Ordering::Less;
-            let claim = self.claims.get(self.claims.partition_point(before))?;
+            let from = self.claims.get(self.claims.partition_point(before)..)?;
+            let claim = from.first()?;
             let inside = claim.path == *path && claim.span.start < at.span.end;
             let expects = if claim.text.form == Form::Edge { Expects::Edge } else { Expects::Chart };
             let spec = || Spec { expects, ..claim.spec.clone() };
-            inside.then(|| (spec(), (claim.path.clone(), claim.span.start)))
+            let is_here = |other: &&Claim| other.path == *path && other.span.start == claim.span.start;
+            let is_off = || from.iter().take_while(is_here).all(|claim| claim.is_off);
+            inside.then(|| (spec(), (claim.path.clone(), claim.span.start), is_off()))
         })
     }
 

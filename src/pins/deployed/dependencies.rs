@@ -27,8 +27,8 @@ pub(super) struct Dependencies {
 impl Dependencies {
     /// Takes those of a chart, as one release has it.
     pub fn take(&mut self, all: &umbrella::Dependencies) {
-        all.on.iter().flat_map(|release| &release.version).for_each(|version| note(&mut self.on, version));
-        all.off.iter().for_each(|version| note(&mut self.off, version));
+        all.on_at.iter().for_each(|version| note(&mut self.on, version));
+        all.off_at.iter().for_each(|version| note(&mut self.off, version));
     }
 
     /// Adds what another has gathered.
