@@ -208,8 +208,13 @@ fn token_end(bytes: &[u8], start: usize) -> usize {
     let stops = word.iter().rev().take_while(|b| matches!(b, b'.' | b'-' | b'_' | b'+')).count();
     let word = word.get(..length - stops).unwrap_or_default();
     // `linkerd-viz-2026.8.2.tgz`: the name of a package ends in its version.
-    let extension = EXTENSIONS.iter().find(|extension| word.ends_with(extension.as_bytes()));
-    start + word.len() - extension.map_or(0, |extension| extension.len())
+    start + word.len() - extension(word)
+}
+
+/// Returns how long the extension of a file's name is.
+pub(super) fn extension(name: &[u8]) -> usize {
+    let found = EXTENSIONS.iter().find(|extension| name.ends_with(extension.as_bytes()));
+    found.map_or(0, |extension| extension.len())
 }
 
 /// Judges a chart's version or constraint.

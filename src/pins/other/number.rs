@@ -52,10 +52,15 @@ pub(super) fn is_edge(number: &str) -> bool {
     format!("edge-{release}").parse::<EdgeVersion>().is_ok_and(|edge| edge.triple().0 < YEARS)
 }
 
+/// Tells whether a number is one of those that charts of the edge channel had before their releases': `1.18.11-edge`.
+pub(super) fn is_old_edge(number: &str) -> bool {
+    number.ends_with("-edge")
+}
+
 /// Tells whether a number may be that of a release of Linkerd's, of whatever channel. Its proxy counts by itself: `2.224.0`.
 pub(super) fn may_be_linkerd(number: &str) -> bool {
     let minor = number.strip_prefix("2.").and_then(|rest| rest.split('.').next());
-    minor.is_some_and(|minor| minor.len() <= 2) || is_edge(number)
+    minor.is_some_and(|minor| minor.len() <= 2) || is_edge(number) || is_old_edge(number)
 }
 
 /// Tells whether a word is the name of Linkerd itself.

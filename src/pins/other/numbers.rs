@@ -9,14 +9,19 @@ use super::{
     channels::behind_channels,
     commands::in_commands,
     mappings::{in_flows, in_mappings},
-    number::{Number, gives_linkerds, is_linkerd, is_own, moved, names_linkerd, number},
+    number::{Number, gives_linkerds, is_edge, is_linkerd, is_own, moved, names_linkerd, number},
     prose::in_prose,
 };
+use crate::pins::version_text::{TAGS, extension};
 
 /// The longest line that is read word by word: a longer one is written by programs, for programs.
 const LINE: usize = 1 << 16;
 /// The command line of Linkerd, as packages are called.
 const CLI: &str = "linkerd2-cli";
+/// How distributions call the packages of Linkerd's parts, each of which they build of one release.
+const PACKAGES: &str = "linkerd2-";
+/// What the control plane's own chart says of the chart of its definitions, of whatever release both are.
+const OF_NO_RELEASE: &str = "1.0.0-edge";
 
 /// Finds all of a text, in its order.
 pub(super) fn numbers(text: &str) -> Vec<Number> {
@@ -53,7 +58,12 @@ fn in_words(line: &str) -> Vec<Number> {
                 names_linkerd(word) && (gives_linkerds(word) || is_chart_s(word, line, start + word.len()))
             }
         };
-        found.extend(is_key.then(|| given_to_key(line, start + word.len())).flatten());
+        let end = start + word.len();
+        // `apk add linkerd2-controller=26.6.3-r0`.
+        let is_asked =
+            word.starts_with(PACKAGES) && line.get(end..).is_some_and(|rest| rest.starts_with('='));
+        let given = (is_key || is_asked).then(|| given_to_key(line, end)).flatten();
+        found.extend(given.filter(|(span, _)| is_key || line.get(span.clone()).is_some_and(is_edge)));
         start += part.len();
     }
     found
@@ -74,15 +84,22 @@ fn given_to_key(line: &str, end: usize) -> Option<Number> {
     given.starts_with([':', '=', '?']).then(|| number(line, line.len() - value.len())).flatten()
 }
 
-/// Reads the version in the name of a package, which labels have too. What counts as edge charts once did is left out: the
-/// control plane's own chart writes `linkerd-crds-1.0.0-edge`, of whatever release it is.
+/// Reads the version in the name of a package, which labels have too.
 fn of_package(word: &str) -> Option<Number> {
     let word = word.trim_end_matches(['.', '-', '+']);
-    let word = word.strip_suffix(".tgz").unwrap_or(word);
-    let is_name = |name: &str| is_own(name) || name == CLI;
-    let names = word.match_indices('-').filter(|(at, _)| word.get(..*at).is_some_and(is_name));
-    let found = names.map(|(at, dash)| at + dash.len()).find_map(|at| number(word, at));
-    found.filter(|(span, _)| word.get(span.clone()).is_some_and(|version| !version.ends_with("-edge")))
+    let word = word.get(..word.len() - extension(word.as_bytes()))?;
+    let found = word.match_indices('-').find_map(|(at, dash)| {
+        let (name, start) = (word.get(..at)?, at + dash.len());
+        let is_name = is_own(name) || name == CLI;
+        // Behind a channel stands a release, which is found as such.
+        let is_part = || {
+            let before = word.get(..start).unwrap_or_default();
+            name.starts_with(PACKAGES) && !TAGS.iter().any(|tag| before.ends_with(tag))
+        };
+        let found = (is_name || is_part()).then(|| number(word, start)).flatten();
+        found.filter(|(span, _)| is_name || word.get(span.clone()).is_some_and(is_edge))
+    });
+    found.filter(|(span, _)| word.get(span.clone()) != Some(OF_NO_RELEASE))
 }
 
 #[cfg(test)]
@@ -229,7 +246,19 @@ mod tests {
             found("linkerd2-21.9.1.tgz linkerd2-cli-26.1.3-r0"),
             [("21.9.1", None), ("26.1.3-r0", None)]
         );
+        for (told, version) in [
+            ("https://helm.linkerd.io/edge/linkerd-viz-30.14.11-edge.tgz", "30.14.11-edge"),
+            ("(define-public linkerd-crds-1.9.5-edge", "1.9.5-edge"),
+            ("linkerd2-controller-26.1.1-r0.apk", "26.1.1-r0"),
+            ("RUN apk add linkerd2-metrics-api=26.6.3-r0", "26.6.3-r0"),
+        ] {
+            assert_eq!(found(told), [(version, None)], "{told}");
+        }
         for other in [
+            "linkerd2-cli-edge-26.6.3-linux-amd64",
+            "linkerd2-proxy-2.224.0.tgz",
+            "linkerd2-proxy=2.224.0",
+            "image: linkerd2-controller:26.6.3",
             "linkerd-crds-chart-version: linkerd-crds-1.0.0-edge",
             "helm.sh/chart: linkerd-crds-0.0.0-undefined",
             "https://helm.linkerd.io/edge/linkerd-crds-2026.8.2.tgz",

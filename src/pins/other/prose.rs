@@ -1,9 +1,9 @@
 //! Step 5, pins: releases that text for people names by their numbers: `Upgrade Linkerd to v2.14.10`.
 //!
-//! In: a line. Out: the numbers behind the name of Linkerd or of its edge channel, with nothing but words like `version`
-//! between them, where they count as its releases do.
+//! In: a line. Out: the numbers behind the name of Linkerd, of its edge channel or of one of its charts, with nothing but words
+//! like `version` between them, where they count as its releases do.
 
-use super::number::{Number, is_edge, is_linkerd, may_be_linkerd, number};
+use super::number::{Number, is_edge, is_linkerd, is_old_edge, is_own, may_be_linkerd, number};
 
 /// Words that may stand between.
 const BETWEEN: [&str; 21] = [
@@ -26,6 +26,7 @@ pub(super) fn in_prose(line: &str) -> Vec<Number> {
         match after {
             // A comma ends what is said of it.
             _ if is_linkerd(plain) => after = (!rest.ends_with(',')).then_some(may_be_linkerd),
+            _ if is_own(plain) => after = Some(is_old_edge),
             None if plain.eq_ignore_ascii_case("edge") => after = Some(is_edge),
             Some(counts) if !may_stand_between(plain) => {
                 let named = line.get(..at + plain.len()).and_then(|text| number(text, at));
@@ -70,7 +71,12 @@ mod tests {
         {
             assert_eq!(found(line), [("26.6.3", None)], "{line}");
         }
+        for line in ["Upgrade Linkerd to v1.18.11-edge.", "| linkerd-control-plane | 1.18.11-edge |"] {
+            assert_eq!(found(line), [("1.18.11-edge", None)], "{line}");
+        }
         for line in [
+            "linkerd-viz 1.0.0",
+            "Linkerd and Prometheus 2.12.0-edge",
             "Linkerd and Prometheus 2.12.0",
             "linkerd-smi 2.1.0",
             "Linkerd 2.14",
