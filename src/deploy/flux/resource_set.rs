@@ -155,8 +155,8 @@ fn inputs(object: &Object, spec: &Value, cluster: &Cluster<'_>, notes: &mut Vec<
                 provider.value.path(&["spec", "defaultValues"]).cloned().unwrap_or_else(Value::empty);
             let is_static = provider.value.text(&["spec", "type"]).is_some_and(|t| t == "Static");
             let who = format!("what the input provider `{}` asks", name(provider));
-            let told = provider.value.get("spec").map(Value::scalars).unwrap_or_default();
-            let open = (!is_static).then(|| Unknown::of(&who, told));
+            let told = provider.value.get("spec").map(told).unwrap_or_default();
+            let open = (!is_static).then(|| Unknown::of(&who, &told));
             let value = provided(&defaults, provider);
             providers.push((name(provider), vec![Inputs { value, open }]));
         }
@@ -172,6 +172,17 @@ fn inputs(object: &Object, spec: &Value, cluster: &Cluster<'_>, notes: &mut Vec<
         notes.push(Note::new(&object.file, About::Bound(Bound::Elements(INPUTS))));
     }
     combined
+}
+
+/// Lists what a provider is told. One of tags gives those that a range takes, the newest first (flux-operator
+/// `internal/controller/resourcesetinputprovider_controller.go`), where no pattern of names is beside it.
+fn told(spec: &Value) -> Vec<Scalar> {
+    let is_of_tags = spec.text(&["type"]).is_some_and(|kind| kind.ends_with("Tag"));
+    let mut keys = spec.get("filter").into_iter().flat_map(Value::entries).map(|(key, _)| key);
+    let is_alone = keys.all(|key| matches!(key, "semver" | "limit"));
+    let range = spec.scalar(&["filter", "semver"]).filter(|_| is_of_tags && is_alone);
+    let picked = |text: &Scalar| if Some(text) == range { text.via(Via::Picked) } else { text.clone() };
+    spec.scalars().into_iter().map(picked).collect()
 }
 
 /// An input with who gives it, its texts known by their names.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Mark;
-use crate::deploy::value::{Scalar, Value, Via};
+use crate::deploy::value::{Origin, Scalar, Value, Via};
 
 /// Places by file.
 pub(super) struct Places<'m> {
@@ -41,10 +41,10 @@ impl<'m> Places<'m> {
         self.files.get(path).copied()
     }
 
-    /// Takes the places that a scalar was written at, or the code that stands for it.
+    /// Takes the places that a scalar was written at, or the code or the range that stands for it.
     pub fn read(&self, scalar: &Scalar, found: &mut BTreeSet<usize>) {
-        let code = scalar.handed().filter(|at| at.via == Some(Via::Code));
-        for origin in scalar.origins().chain(code) {
+        let stands_for_it = |at: &&Origin| matches!(at.via, Some(Via::Code | Via::Picked));
+        for origin in scalar.origins().chain(scalar.handed().filter(stands_for_it)) {
             let of_file = self.file(origin.source.path.as_str()).and_then(|file| self.of.get(file));
             let Some((all, longest)) = of_file else { continue };
             let span = |n: &usize| self.marks.get(*n).map_or(0..0, |mark| mark.span.clone());

@@ -55,6 +55,8 @@ pub enum Via {
     Printed,
     /// Code of a templating tool that is not evaluated here: what comes of it stands nowhere.
     Code,
+    /// A range of tags, out of which somebody takes the newest.
+    Picked,
 }
 
 /// Places by which one text is read through others.

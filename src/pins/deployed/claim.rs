@@ -172,6 +172,7 @@ pub(super) fn claims(scalar: &Scalar, spec: &Spec) -> Vec<Claim> {
         _ if scalar.unknown_to().is_some() => {
             let handed = |at: &Origin| match at.via {
                 Some(Via::Code) => coded(at, spec),
+                Some(Via::Picked) => picked(at, spec),
                 _ => not_followed(at, spec),
             };
             scalar.handed().flat_map(handed).collect()
@@ -221,6 +222,17 @@ pub(super) fn not_followed(at: &Origin, spec: &Spec) -> Vec<Claim> {
         Claim::new(&at, spec.clone(), text)
     };
     found.into_iter().map(claim).collect()
+}
+
+/// Says of a range out of which somebody takes what is read that it takes releases by itself; of one release it is not known
+/// that whoever is told another one takes that.
+fn picked(at: &Origin, spec: &Spec) -> Vec<Claim> {
+    match judge(at.text(), spec.expects) {
+        Judged::Version(text) if text.stays == Some(Reason::Range) => {
+            vec![Claim::new(at, Spec { kind: PinKind::Variable, ..spec.clone() }, text)]
+        }
+        _ => not_followed(at, spec),
+    }
 }
 
 /// Tells whether a text has code in it that its deployer does not fill.
