@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{Constraint, Target, edge_of};
+use super::{Constraint, Target, edge_of, standing::is_locked_to};
 use crate::{
     linkerd::{CONTROL_PLANE as CHART, EdgeVersion, is_control_plane},
     pins::{Form, Inventory, Pin, PinKind, Reader, Reason, Stage},
@@ -238,13 +238,17 @@ pub fn own_control_plane(inventory: &Inventory, target: &Target) -> Option<EdgeV
 /// cannot be told. A lock beside a range tells it.
 pub fn untold_control_plane(inventory: &Inventory, target: &Target) -> Option<String> {
     let is_locked = |pin: &Pin| {
-        let lock = |other: &Pin| {
-            other.kind == PinKind::ChartLock
+        let is_beside = |other: &Pin| {
+            pin.kind == PinKind::ChartDependency
+                && other.kind == PinKind::ChartLock
                 && other.path.folder() == pin.path.folder()
+        };
+        let lock = |other: &Pin| {
+            (is_beside(other) || is_locked_to(pin, other))
                 && other.chart == pin.chart
                 && edge_of(other).is_some()
         };
-        pin.kind == PinKind::ChartDependency && inventory.pins().any(lock)
+        inventory.pins().any(lock)
     };
     let is_untold = |pin: &&Pin| {
         let floats = match pin.stays {

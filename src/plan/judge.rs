@@ -12,7 +12,7 @@ use super::{
     Constraint, Fate, Judged, NewText, Options, Target,
     control_plane::{ControlPlanes, says_what_runs},
     needs::needs,
-    standing::{LAST_OF_OLD_CHARTS, edge_of, obstructs, steps_from},
+    standing::{LAST_OF_OLD_CHARTS, edge_of, is_locked_to, obstructs, steps_from},
     stops,
 };
 use crate::{
@@ -155,6 +155,11 @@ impl<'i> Ranges<'i> {
         let chooses_images = pin.form == Form::Edge && pin.stage == Stage::Platform;
         self.0.iter().filter(|_| chooses_images).find(of_chart).copied()
     }
+
+    /// Tells whether one of them was locked to what a pin of helmfile's says, which has to stay in it.
+    fn locked(&self, pin: &Pin) -> bool {
+        self.0.iter().any(|range| is_locked_to(range, pin))
+    }
 }
 
 // === impl Judge ===
@@ -296,11 +301,14 @@ impl Judge<'_> {
         moves.iter().map(|entry| kept(entry.of_kind(PinKind::ChartLock)?)).collect()
     }
 
-    /// Values stay with their chart where its range does not take the release: images would run ahead of it.
+    /// Values stay with their chart where its range does not take the release: images would run ahead of it. What helmfile has
+    /// locked stays too: outside of its range helmfile applies nothing.
     fn follow_ranges(&self, inventory: &Inventory, moves: &mut [Judged]) {
         let ranges = Ranges::refusing(inventory, self.to);
         let values = moves.iter_mut().filter(|m| ranges.of_values(&m.pin).is_some());
         values.for_each(|m| m.keep(Reason::ChartStays));
+        let locked = moves.iter_mut().filter(|m| ranges.locked(&m.pin));
+        locked.for_each(|m| m.keep(Reason::Range));
     }
 
     /// Returns the dependencies that their locks must not outrun, by folder, chart and count, with why.

@@ -382,6 +382,21 @@ fn one_chart_twice_in_a_lock_is_told_apart_by_its_place() {
 }
 
 #[test]
+fn what_helmfile_has_locked_stays_inside_its_range() {
+    let locked = |range: &str, at: &str| {
+        let build = Build::default().pin("helmfile.yaml", PinKind::Helmfile, range).of("linkerd-viz");
+        let build = build.stays(Reason::Range).pin("helmfile.lock", PinKind::Helmfile, at).of("linkerd-viz");
+        let read = path("helmfile.yaml");
+        let build = build.with(|pin| pin.read_at = vec![(read, 1)]);
+        let all = judged(build, &Options::default()).into_iter();
+        let mut of_lock = all.filter(|(path, ..)| path.ends_with(".lock"));
+        of_lock.next().map(|(_, new, reason)| (new, reason))
+    };
+    assert_eq!(locked("~2026.8.0", "2026.8.2"), Some(moved("2026.8.3")));
+    assert_eq!(locked("~2026.7.0", "2026.7.2"), Some(stayed(Reason::Range)));
+}
+
+#[test]
 fn what_an_editor_refuses_is_set_aside_until_nothing_is_left() {
     let build = Build::default()
         .chart("a.yaml", "linkerd-crds", "2026.8.2")

@@ -2,7 +2,7 @@
 
 use crate::{
     linkerd::EdgeVersion,
-    pins::{Form, Pin, Reader, Reason, Stage},
+    pins::{Form, Line, Pin, PinKind, Reader, Reason, Stage},
 };
 
 /// The last release whose charts had versions of their own, written in the present scheme (L2 c2eb296df).
@@ -50,4 +50,13 @@ pub(super) fn obstructs(reason: Reason) -> bool {
 pub(super) fn ought_to_move(pin: &Pin) -> bool {
     let is_note = pin.form == Form::Rendered && pin.stays == Some(Reason::Encrypted);
     pin.stays.is_none_or(obstructs) && !is_note
+}
+
+/// Tells whether a range of helmfile's is locked to what another pin says.
+pub(super) fn is_locked_to(range: &Pin, locked: &Pin) -> bool {
+    let at = |(path, line): &Line| *path == range.path && *line == range.site.line;
+    matches!(locked.kind, PinKind::Helmfile | PinKind::Variable)
+        && range.stays == Some(Reason::Range)
+        && locked.charts().any(|chart| range.is_of(chart))
+        && locked.read_at.iter().any(at)
 }

@@ -233,7 +233,7 @@ fn range_of(input: &Verification<'_>, pin: &Pin) -> Option<Line> {
 /// Says of a range, or of what it was locked to, whether it takes the release.
 fn in_range(pin: &Pin, to: EdgeVersion) -> Finding {
     let value = &pin.value;
-    if pin.kind == PinKind::ChartLock {
+    if pin.kind == PinKind::ChartLock || pin.stays != Some(Reason::Range) {
         let reason =
             format!("`{value}` is what a range was locked to, and stays: the range does not allow {to}");
         return Finding::new(ID, Severity::Info, reason).at_pin(pin);

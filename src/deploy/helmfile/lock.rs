@@ -1,4 +1,4 @@
-//! The lock of a helmfile: what exact versions have to agree with.
+//! The lock of a helmfile: what exact versions have to agree with, and what runs where a range is written.
 //!
 //! Source: `pkg/state/chart_dependency.go`: a release of a repository that the helmfile names gets the first locked
 //! version of its chart that its own allows, and where there is none nothing is applied. The digest is not looked at.
@@ -13,7 +13,7 @@ use crate::{
     repo::RepoPath,
 };
 
-/// Notes the locked versions that releases have to agree with. What a range stands for is `helmfile deps`' to say.
+/// Notes the locked versions that releases have to agree with. Which of several a range takes is not looked into.
 pub(super) fn guards<'r>(
     loader: &Loader<'_>,
     state: &State,
@@ -25,12 +25,13 @@ pub(super) fn guards<'r>(
     for release in releases.filter(|r| matches!(r.repository, Repository::Address(_))) {
         let Some(value) = &release.version else { continue };
         let (chart, version) = (release.chart.text(), value.text());
-        let locked = lock.list_at("dependencies").iter().filter(|item| {
-            item.text(&["name"]).is_some_and(|own| own == chart)
-                && item.text(&["version"]).is_some_and(|own| own == version)
-        });
+        let of_chart = lock.list_at("dependencies").iter();
+        let of_chart = of_chart.filter(|item| item.text(&["name"]).is_some_and(|own| own == chart));
+        let locked: Vec<&Scalar> = of_chart.filter_map(|item| item.scalar(&["version"])).collect();
+        let is_alone = locked.len() == 1 && semver::Version::parse(&version).is_err();
+        let agrees = |own: &&Scalar| is_alone || own.text() == version;
         let guard = |guard: &Scalar| Guard { guard: guard.clone(), value: value.clone() };
-        loader.guards.borrow_mut().extend(locked.filter_map(|item| item.scalar(&["version"])).map(guard));
+        loader.guards.borrow_mut().extend(locked.into_iter().filter(agrees).map(guard));
     }
 }
 

@@ -50,4 +50,23 @@ impl Guarded {
             }
         }
     }
+
+    /// Says of what is locked which ranges it has to stay in.
+    pub fn note_ranges(&self, pins: &mut [Pin]) {
+        if self.0.is_empty() {
+            return;
+        }
+        let place = |pin: &Pin| (pin.path.clone(), pin.site.span.start);
+        let ranges = pins.iter().filter(|pin| pin.stays == Some(Reason::Range));
+        let ranges: BTreeMap<At, Line> =
+            ranges.map(|pin| (place(pin), (pin.path.clone(), pin.site.line))).collect();
+        let mut within: BTreeMap<&At, Vec<&Line>> = BTreeMap::new();
+        for (guard, value) in &self.0 {
+            within.entry(guard).or_default().extend(ranges.get(value));
+        }
+        for pin in pins {
+            let lines = within.get(&place(pin)).into_iter().flatten();
+            pin.read_at.extend(lines.copied().cloned());
+        }
+    }
 }

@@ -57,6 +57,7 @@ pub(super) fn pins(
     reading::note_held(context, &mut places);
     site::pins(context, &places, found);
     guarded.keep(&mut found.pins);
+    guarded.note_ranges(&mut found.pins);
     dependencies.leave_off(&mut found.pins);
     foreign
 }
