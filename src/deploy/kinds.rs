@@ -39,7 +39,7 @@ pub(super) enum Makes {
         /// Builds them.
         build: fn(&Object, &Cluster<'_>, &dyn Files) -> Build,
         /// Tells whether it reads a folder of which it is said that something of interest is in it.
-        concerns: fn(&Object, &IsWanted<'_>) -> bool,
+        concerns: fn(&Object, &Cluster<'_>, &IsWanted<'_>) -> bool,
     },
     /// One chart.
     Chart(fn(&Object, &Cluster<'_>, &dyn Files) -> Option<ChartRelease>),
@@ -77,7 +77,7 @@ const KINDS: &[Kind] = &[
         group: flux::OPERATOR,
         name: "ResourceSet",
         deployer: Deployer::Kustomize,
-        makes: Makes::Objects { build: flux::resource_set, concerns: |_, _| true },
+        makes: Makes::Objects { build: flux::resource_set, concerns: |_, _, _| true },
         sources: flux::provided_by,
     },
     Kind {

@@ -396,7 +396,7 @@ impl<R: Default + Send> Builder<'_, R> {
                 let sources = kinds::sources(object, cluster);
                 // Who reads a release beside Linkerd need not name it.
                 let reads = || sources.iter().any(|map| (self.entries.names_release)(map));
-                if mentions || concerns(object, &|folder| self.is_wanted(folder)) || reads() {
+                if mentions || concerns(object, cluster, &|folder| self.is_wanted(folder)) || reads() {
                     let facts = &mut gathered.facts.facts;
                     for own in &self.variants(cluster, &sources, &object.file, facts) {
                         let cluster = Cluster::within(own.iter().copied(), cluster);

@@ -30,7 +30,7 @@ use crate::{
 const CANDIDATES: usize = 1_000;
 
 /// Tells whether an Application names a chart, or a folder of which it is said that something of interest is in it.
-pub fn concerns(object: &Object, is_wanted: &dyn Fn(&str) -> bool) -> bool {
+pub fn concerns(object: &Object, _: &Cluster<'_>, is_wanted: &dyn Fn(&str) -> bool) -> bool {
     let Some(spec) = object.value.get("spec") else { return false };
     let single = spec.get("source").or_else(|| spec.path(&["sourceHydrator", "drySource"]));
     single.into_iter().chain(spec.list_at("sources")).any(|source| match source.scalar(&["path"]) {

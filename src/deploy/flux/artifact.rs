@@ -71,7 +71,8 @@ impl<'a> Artifact<'a> {
     }
 }
 
-fn steps(path: &str) -> Vec<&str> {
+/// The folders and the name of a path.
+pub(super) fn steps(path: &str) -> Vec<&str> {
     path.split('/').filter(|step| !matches!(*step, "" | ".")).collect()
 }
 

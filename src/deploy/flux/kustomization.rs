@@ -4,7 +4,12 @@
 //! The folder is looked for in this tree, whatever the source, unless it is the root. Without a kustomization every manifest below is taken in,
 //! and every kustomization of a folder below.
 
-use super::{ARTIFACT, KUSTOMIZATIONS, SOURCES, artifact::Artifact, ignored::Ignored, substitute::Variables};
+use super::{
+    ARTIFACT, KUSTOMIZATIONS, SOURCES,
+    artifact::{Artifact, steps},
+    ignored::Ignored,
+    substitute::Variables,
+};
 use crate::{
     deploy::{
         build::Build,
@@ -21,15 +26,21 @@ use crate::{
     repo::RepoPath,
 };
 
+/// The kind of source that takes in folders of others.
+const INCLUDING: &str = "GitRepository";
+
 /// Tells whether a Kustomization reads a folder of which it is said that something of interest is in it.
-pub fn concerns(object: &Object, is_wanted: &dyn Fn(&str) -> bool) -> bool {
-    // Where an artifact's folders lie is known to its generator.
-    let of_artifact = object.value.text(&["spec", "sourceRef", "kind"]).is_some_and(|kind| kind == ARTIFACT);
-    of_artifact || is_wanted(&object.value.text(&["spec", "path"]).unwrap_or_default())
+pub fn concerns(object: &Object, cluster: &Cluster<'_>, is_wanted: &dyn Fn(&str) -> bool) -> bool {
+    let reference = object.value.path(&["spec", "sourceRef"]);
+    // Where an artifact's folders lie is known to its generator, and where included ones do to their source.
+    let of_artifact = reference.and_then(|r| r.text(&["kind"])).is_some_and(|kind| kind == ARTIFACT);
+    let source = reference.and_then(|reference| referred(reference, object, cluster));
+    let includes = || source.is_some_and(|source| !included(source).is_empty());
+    of_artifact || includes() || is_wanted(&object.value.text(&["spec", "path"]).unwrap_or_default())
 }
 
 /// The same of the Kustomization that a FluxInstance makes.
-pub fn instance_concerns(object: &Object, is_wanted: &dyn Fn(&str) -> bool) -> bool {
+pub fn instance_concerns(object: &Object, _: &Cluster<'_>, is_wanted: &dyn Fn(&str) -> bool) -> bool {
     let patches = object.value.path(&["spec", "kustomize"]);
     let speaks = |value: &Value| value.scalars().iter().any(|text| text.text().contains("inkerd"));
     patches.is_some_and(speaks)
@@ -159,22 +170,55 @@ fn place<'a>(
     });
     let reference = copied.as_ref().map(|copied| copied.source).or(reference);
     let written = copied.as_ref().map_or_else(|| path.text(), |copied| copied.path.as_str().into());
+    let source = reference.and_then(|reference| referred(reference, object, cluster));
+    let include = source.and_then(|source| Some((source, included_at(source, &written)?)));
+    let (reference, asks, written) = match &include {
+        Some((source, (repository, path))) => (Some(*repository), *source, path.as_str().into()),
+        None => (reference, object, written),
+    };
     let clean = written.trim_start_matches('/');
     let folder = RepoPath::resolve_folder("", clean)?;
     let source = |key| reference.and_then(|reference| reference.text(&[key]));
-    let named = source("kind").zip(source("name"));
+    let kind = source("kind").or_else(|| include.as_ref().map(|_| INCLUDING.into()));
+    let named = kind.zip(source("name"));
     let is_here = match folder.is_empty() {
         true => {
             named.as_ref().is_none_or(|(kind, name)| files.has_root_of(&repositories::referred(kind, name)))
         }
         false => files.has_folder(&folder),
     };
-    let namespace = source("namespace").or_else(|| object.namespace().and_then(Scalar::known));
-    let found = named.and_then(|(kind, name)| {
-        let (namespace, from) = (namespace.as_deref(), &object.file);
-        cluster.find(Reference { group: SOURCES, kind: &kind, name: &name, namespace, from })
+    is_here.then(|| (folder, reference.and_then(|reference| referred(reference, asks, cluster))))
+}
+
+/// Finds the source that an object refers to; one that includes another need not say its kind.
+fn referred<'a>(reference: &Value, object: &Object, cluster: &'a Cluster<'_>) -> Option<&'a Object> {
+    let kind = reference.text(&["kind"]).unwrap_or_else(|| INCLUDING.into());
+    let name = reference.text(&["name"])?;
+    let namespace = reference.text(&["namespace"]).or_else(|| object.namespace().and_then(Scalar::known));
+    let (namespace, from) = (namespace.as_deref(), &object.file);
+    cluster.find(Reference { group: SOURCES, kind: &kind, name: &name, namespace, from })
+}
+
+/// Returns what a GitRepository includes of others (`docs/spec/v1/gitrepositories.md` of source-controller, "Include").
+fn included(source: &Object) -> &[Value] {
+    let spec = source.value.get("spec").filter(|_| source.kind() == INCLUDING);
+    spec.map_or(&[][..], |spec| spec.list_at("include"))
+}
+
+/// Says which repository a path of a source is included from, and its path there; of several the one that names it most
+/// closely.
+fn included_at<'a>(source: &'a Object, path: &str) -> Option<(&'a Value, String)> {
+    let wanted = steps(path);
+    let all = included(source).iter().filter_map(|include| {
+        let repository = include.get("repository")?;
+        let to =
+            include.text(&["toPath"]).filter(|to| !to.is_empty()).or_else(|| repository.text(&["name"]))?;
+        let from = include.text(&["fromPath"]).unwrap_or_default();
+        let rest = wanted.strip_prefix(steps(&to).as_slice())?;
+        let path = steps(&from).iter().chain(rest).copied().collect::<Vec<_>>().join("/");
+        Some((wanted.len() - rest.len(), (repository, path)))
     });
-    is_here.then_some((folder, found))
+    all.max_by_key(|(shared, _)| *shared).map(|(_, found)| found)
 }
 
 fn set_metadata(object: &mut Object, part: &str, key: &str, value: &Value) {
