@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::{CheckId, Checked, Finding, Severity, Verification, count, listed};
 use crate::{
     linkerd::EdgeVersion,
-    pins::{Form, SkipReason, Skipped, mentions},
+    pins::{Form, Mention, PinKind, SkipReason, Skipped, mentions},
 };
 
 pub(super) const ID: CheckId = CheckId::Skipped;
@@ -62,7 +62,13 @@ fn weight(reason: SkipReason) -> Severity {
 fn left_behind(input: &Verification<'_>, skipped: &Skipped, old: EdgeVersion, severity: Severity) -> Finding {
     let (what, to) = (words(skipped.reason), input.plan.to);
     let all = text(input, skipped).map(|text| mentions(&text)).unwrap_or_default();
-    let Some(mention) = all.into_iter().find(|mention| mention.version == old) else {
+    // A line with a marker moves by itself.
+    let is_marked = |mention: &Mention| {
+        let mut pins = input.inventory.pins.iter().filter(|pin| pin.kind == PinKind::Marker);
+        pins.any(|pin| pin.path == skipped.path && pin.site.line == mention.line && pin.value == mention.text)
+    };
+    let is_left = |mention: &Mention| mention.version == old && !is_marked(mention);
+    let Some(mention) = all.into_iter().find(is_left) else {
         let reason = format!("this file names {old} and is not read ({what}), so it stays as it is");
         let hint = format!("where that pins a release, set it to that of {to} by hand in this branch");
         return Finding::new(ID, severity, reason).at(&skipped.path, None).hint(hint);
@@ -155,6 +161,24 @@ mod tests {
         let found = found(SkipReason::UnknownShape, &["edge-26.8.2"]);
         assert_eq!(severities(&found), [Warn]);
         assert!(found[0].hint.as_ref().unwrap().contains("set it to that of edge-26.8.3"));
+    }
+
+    #[test]
+    fn the_line_that_is_named_has_no_marker() {
+        let reason = SkipReason::UnknownShape;
+        let case = Case::default().file("v.libsonnet", "2026.8.2 // uplinker: chart\n'edge-26.8.2'\n");
+        let found = case
+            .pins(|b| {
+                let b = b.chart("a.yaml", "linkerd-crds", "2026.8.2");
+                b.pin("v.libsonnet", PinKind::Marker, "2026.8.2").skip(
+                    "v.libsonnet",
+                    reason,
+                    &["edge-26.8.2"],
+                )
+            })
+            .check(ID);
+        assert_eq!(severities(&found), [Warn]);
+        assert_eq!(found[0].place.as_ref().unwrap().line, Some(2), "{}", found[0].reason);
     }
 
     #[test]
