@@ -14,7 +14,7 @@ use super::{
     object::Object,
     read,
     strvals::{self, SetError, Typing},
-    value::{Scalar, Value, Via},
+    value::{Part, Scalar, Value, Via},
 };
 use crate::repo::RepoPath;
 use address::named;
@@ -251,8 +251,9 @@ impl Layer {
             return of(who.to_owned());
         }
         match read::values(text, files.ceilings()) {
-            Ok(value) if value.get("sops").is_some() => outside("which SOPS encrypts"),
-            Ok(value @ Value::Map(_)) => Self::values(&value),
+            // What is under SOPS inside of another file is not marked as sealed there.
+            Ok(value) if value.get("sops").is_some() && !is_file(text) => outside("which SOPS encrypts"),
+            Ok(value @ Value::Map(_)) => Self::values(&opened(value)),
             Ok(_) => outside("which is no mapping of values"),
             Err(error) => outside(&format!("which cannot be read as values: {error}")),
         }
@@ -281,6 +282,21 @@ impl Parameter {
             }
         }
     }
+}
+
+/// Tells whether a text is that of a whole file.
+fn is_file(text: &Scalar) -> bool {
+    matches!(text.parts(), [Part::Written(at)] if at.span == (0..at.source.text.len()))
+}
+
+/// What a file under SOPS says in plain text; the rest is not known.
+fn opened(mut value: Value) -> Value {
+    if value.remove("sops").is_none() {
+        return value;
+    }
+    let who = "a value that SOPS encrypts";
+    let hidden = value.with_scalars(&mut |scalar| scalar.is_sealed().then(|| Scalar::unknown(who)));
+    hidden.unwrap_or(value)
 }
 
 /// Escapes signs of Helm's syntax for single values.

@@ -297,19 +297,17 @@ fn referenced(
         from: &object.file,
     };
     if kind != "ConfigMap" {
-        let plain = cluster.find(wanted).filter(|map| map.value.get("sops").is_none());
         // What is in `data` of a Secret is encoded.
-        secret.extend(plain.and_then(|map| map.value.scalar(&["stringData", &key])).map(layer));
+        let plain = cluster.find(wanted).and_then(|map| map.value.scalar(&["stringData", &key]));
+        secret.extend(plain.filter(|text| !text.is_sealed()).map(layer));
         return outside("");
     }
     // Where no `nameReference` says so, or none that is here, one that kustomize generates is meant all the same.
     let hashed = format!("{name}-{HASH}");
     let map = cluster.find(wanted).or_else(|| cluster.find(Reference { name: &hashed, ..wanted }));
     let Some(map) = map else { return outside(", which is not in this repository") };
-    if map.value.get("sops").is_some() {
-        return outside(", which SOPS encrypts");
-    }
     match map.value.scalar(&["data", &key]) {
+        Some(text) if text.is_sealed() => outside(", which SOPS encrypts"),
         Some(text) => Some(layer(text)),
         None if optional => None,
         None => outside(", which the ConfigMap does not have"),

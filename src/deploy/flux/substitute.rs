@@ -121,8 +121,7 @@ impl Variables {
         let is_open = kind == "ConfigMap";
         // What is in `data` of a Secret is encoded.
         let data = if is_open { "data" } else { "stringData" };
-        let is_plain =
-            |map: &&Object| map.value.get("sops").is_none() && (is_open || map.value.get("data").is_none());
+        let is_plain = |map: &&Object| is_open || map.value.get("data").is_none();
         let map = match source(kustomization, from, cluster) {
             Source::Here(map) => Some(map).filter(is_plain),
             Source::Missing => return,
@@ -132,7 +131,8 @@ impl Variables {
         let Some(map) = map else { return self.outside.push(who) };
         for (name, value) in map.value.get(data).into_iter().flat_map(Value::entries) {
             if let Some(value) = value.as_scalar() {
-                let value = if is_open { one_line(value) } else { secret(value, &who) };
+                let is_shown = is_open && !value.is_sealed();
+                let value = if is_shown { one_line(value) } else { secret(value, &who) };
                 self.known.insert(name.to_owned(), value);
             }
         }

@@ -122,6 +122,21 @@ fn objects_are_filled_and_typed_anew() {
 }
 
 #[test]
+fn what_sops_encrypts_fills_no_variable() {
+    let vars = format!("{VARS}  c: ENC[x]\nsops: {{mac: x}}\n");
+    let tree = files(&[
+        ("k.yaml", KUSTOMIZATION),
+        ("vars.yaml", &vars),
+        ("x.yaml", "kind: X\nv: '${a}'\nw: '${c}'\n"),
+    ]);
+    let all = objects(&tree);
+    let variables = Variables::of(of_kind(&all, "Kustomization"), &Cluster::new(&all)).unwrap();
+    let filled = variables.fill(of_kind(&all, "X"), &tree, &mut Vec::new()).unwrap();
+    assert_eq!(filled.text(&["v"]).unwrap(), "2026.8.2");
+    assert!(filled.scalar(&["w"]).unwrap().unknown_to().is_some());
+}
+
+#[test]
 fn an_optional_map_that_lies_nearer_a_namesake_is_another_clusters() {
     let asking = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps, namespace: flux-system}\n\
                   spec:\n  sourceRef: {kind: GitRepository, name: g}\n  postBuild: {substituteFrom: [{kind: ConfigMap, name: vars, optional: true}]}\n";
@@ -311,7 +326,7 @@ fn a_secret_in_plain_text_gives_no_values_but_its_releases_have_places() {
     assert_eq!(values.text(&["linkerdVersion"]).as_deref(), Some("edge-26.8.2"));
     assert!(matches!(&plain.layers[..], [Layer::Outside { target: None, .. }]), "{:?}", plain.layers);
     for hidden in
-        ["data: {values.yaml: bGlua2VyZA==}\n", "stringData: {values.yaml: 'a: 1'}\nsops: {mac: x}\n"]
+        ["data: {values.yaml: bGlua2VyZA==}\n", "stringData: {values.yaml: 'ENC[x]'}\nsops: {mac: x}\n"]
     {
         assert!(found(hidden).secret.is_empty(), "{hidden}");
     }

@@ -358,6 +358,11 @@ impl Scalar {
         })
     }
 
+    /// Tells whether SOPS has encrypted it: of a file under SOPS, other values may be in plain text.
+    pub fn is_sealed(&self) -> bool {
+        self.text().starts_with("ENC[")
+    }
+
     /// Returns the text, where the tree says all of it.
     pub fn known(&self) -> Option<Cow<'_, str>> {
         self.unknown_to().is_none().then(|| self.text())

@@ -117,7 +117,7 @@ impl Given<'_> {
 fn settled(value: &Value, path: &str, holes: &mut Vec<(String, String)>) -> Option<Value> {
     match value {
         Value::Scalar(scalar) => {
-            let sealed = scalar.text().starts_with("ENC[").then_some("a value that SOPS encrypts");
+            let sealed = scalar.is_sealed().then_some("a value that SOPS encrypts");
             match scalar.withheld_by().or(sealed) {
                 Some(who) => {
                     holes.push((path.to_owned(), who.to_owned()));
