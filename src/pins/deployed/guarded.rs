@@ -32,15 +32,19 @@ impl Guarded {
             Some((place(pin), (reason, line)))
         };
         let mut kept: BTreeMap<At, (Reason, Line)> = pins.iter().filter_map(kept).collect();
+        let mut agree: BTreeMap<&At, Vec<&At>> = BTreeMap::new();
+        for (guard, value) in &self.0 {
+            agree.entry(guard).or_default().push(value);
+            agree.entry(value).or_default().push(guard);
+        }
         // What is compared with one may be compared with another again.
-        let mut known = 0;
-        while kept.len() > known {
-            known = kept.len();
-            for (guard, value) in &self.0 {
-                for (of, with) in [(guard, value), (value, guard)] {
-                    if let Some(why) = kept.get(of).cloned() {
-                        kept.entry(with.clone()).or_insert(why);
-                    }
+        let mut todo: Vec<At> = kept.keys().cloned().collect();
+        while let Some(at) = todo.pop() {
+            let Some(why) = kept.get(&at).cloned() else { continue };
+            for with in agree.get(&at).into_iter().flatten() {
+                if !kept.contains_key(*with) {
+                    kept.insert((*with).clone(), why.clone());
+                    todo.push((*with).clone());
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! Step 5, pins: numbers that mappings give charts of Linkerd's, such as YAML's, or the arguments and constants of programs.
 //!
-//! In: a text. Out: the number beside a chart's name, or beside the address of Linkerd's own repository of charts.
+//! In: a text. Out: the number beside a chart's name or beside the address of Linkerd's own repository of charts, or under Linkerd's name.
 
 use std::{collections::HashSet, iter};
 
