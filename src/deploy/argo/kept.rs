@@ -4,6 +4,8 @@
 //! (`applyIgnoreDifferences`) and `util/argo/normalizers/diff_normalizer.go` of argo-cd: what is ignored is taken out of what
 //! the cluster has and of what was made, and is no part of the patch between them.
 
+use std::ptr;
+
 use super::GROUP;
 use crate::deploy::{json_patch, object::Object, value::Value};
 
@@ -38,6 +40,9 @@ pub fn kept<'a>(set: &Object, application: &'a Object) -> Vec<&'a Value> {
         found.extend(pointers.filter_map(|pointer| json_patch::pointed(&application.value, &pointer)));
         found.extend(texts("jqPathExpressions").flat_map(|path| led(&application.value, &path)));
     }
+    // Many rules may name one part.
+    found.sort_by_key(|part| ptr::from_ref(*part));
+    found.dedup_by_key(|part| ptr::from_ref(*part));
     found
 }
 
@@ -117,6 +122,7 @@ mod tests {
         assert_eq!(of("jsonPointers: [/spec/source/targetRevision, /spec/gone]"), "1");
         assert_eq!(of("name: a, jsonPointers: [/spec/sources/0]"), "2 c");
         assert_eq!(of("name: b, jsonPointers: [/spec/source]"), "");
+        assert_eq!(of("jsonPointers: [/spec/sources/0], jqPathExpressions: ['.spec.sources[]']"), "2 c");
         let jq = |path: &str| of(&format!("jqPathExpressions: ['{path}']"));
         assert_eq!(jq(".spec.source.targetRevision"), "1");
         assert_eq!(jq(".spec.sources[].targetRevision?"), "2");
