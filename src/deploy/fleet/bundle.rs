@@ -159,6 +159,10 @@ fn folder_of_bundle<'p>(files: &dyn Files, path: &'p RepoPath) -> Option<&'p str
 
 /// Makes the bundles of a GitRepo's folders in which nothing is said to Fleet.
 fn without_words(repo: &GitRepo, loose: &[&RepoPath]) -> Vec<Bundle> {
+    // Of a GitRepo whose clusters are not known only that it is paused counts.
+    if repo.clusters.is_empty() && !repo.is_paused {
+        return Vec::new();
+    }
     let mut manifests: BTreeMap<String, Vec<RepoPath>> = BTreeMap::new();
     for path in loose {
         let folder = repo.around(path.folder());
@@ -182,7 +186,7 @@ fn without_words(repo: &GitRepo, loose: &[&RepoPath]) -> Vec<Bundle> {
     };
     // Of clusters that the tree does not know it counts that they take nothing.
     let unknown = Clusters { chosen: Vec::new(), name: None, labels: Labels::new(), is_paused: true };
-    let unknown = Some(&unknown).filter(|_| repo.is_paused && repo.clusters.is_empty());
+    let unknown = Some(&unknown).filter(|_| repo.clusters.is_empty());
     repo.clusters.iter().chain(unknown).map(bundle).collect()
 }
 
