@@ -142,9 +142,9 @@ pub(super) fn lots(
             found.push((lot, reach));
         }
     }
-    for both in &bound {
-        let reads = |(_, reach): &&mut (Lot, Reach)| reach.exact.intersection(both).next().is_some();
-        found.iter_mut().filter(reads).for_each(|(_, reach)| reach.exact.extend(both));
+    for all in joined(&bound) {
+        let reads = |(_, reach): &&mut (Lot, Reach)| reach.exact.intersection(&all).next().is_some();
+        found.iter_mut().filter(reads).for_each(|(_, reach)| reach.exact.extend(&all));
     }
     let mut lots = settled(&places, found);
     let mut read: BTreeSet<usize> = lots.iter().flat_map(|lot| &lot.marks).copied().collect();
@@ -175,6 +175,24 @@ pub(super) fn lots(
     lots.extend(units.into_values());
     lots.retain(|lot| !lot.marks.is_empty());
     Some(lots)
+}
+
+/// Puts places together that move together, with one another or with a third.
+fn joined(bound: &BTreeSet<BTreeSet<usize>>) -> Vec<BTreeSet<usize>> {
+    let mut of: BTreeMap<usize, Vec<&BTreeSet<usize>>> = BTreeMap::new();
+    for both in bound {
+        both.iter().for_each(|mark| of.entry(*mark).or_default().push(both));
+    }
+    let mut found = Vec::new();
+    while let Some((first, mut todo)) = of.pop_first() {
+        let mut all = BTreeSet::from([first]);
+        while let Some(both) = todo.pop() {
+            all.extend(both);
+            todo.extend(both.iter().filter_map(|mark| of.remove(mark)).flatten());
+        }
+        found.push(all);
+    }
+    found
 }
 
 /// Says what was reached: a file that is read whole tells less than a scalar that is, and so does what need not be there.
