@@ -178,7 +178,8 @@ fn applies(path: &RepoPath, environment: &str, mut contexts: Contexts, guards: &
         let environment = Some(environment.to_owned()).filter(|name| name != "default");
         let names: Vec<String> = environment.into_iter().chain(context).collect();
         let cluster = (!names.is_empty()).then(|| names.join("-"));
-        let (file, guards) = (path.clone(), guards.to_vec());
+        let is_its = |guard: &&Guard| charts.iter().any(|chart| chart.version.as_ref() == Some(&guard.value));
+        let (file, guards) = (path.clone(), guards.iter().filter(is_its).cloned().collect());
         Apply { file, cluster, charts, objects: Vec::new(), guards, notes: Vec::new() }
     };
     if contexts.len() < 2 {
