@@ -25,6 +25,7 @@ use crate::{
         json_patch::Guard,
         tree_chart::{Evaluations, Rendered},
         umbrella,
+        value::Via,
     },
     pins::{
         Deployment, Form, PinKind, Reason, Skipped,
@@ -148,7 +149,9 @@ impl Claims {
         let Some(who) = scalar.unknown_to() else { return };
         let spec = Spec::platform(PinKind::Other, Expects::Either);
         let before = self.claims.len();
-        self.claims.extend(scalar.handed().flat_map(|at| not_followed(at, &spec)));
+        // Out of a range comes none of the releases that it names.
+        let handed = scalar.handed().filter(|at| at.via != Some(Via::Picked));
+        self.claims.extend(handed.flat_map(|at| not_followed(at, &spec)));
         if self.claims.len() > before {
             self.not_followed.insert(who.to_owned());
         }
