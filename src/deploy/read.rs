@@ -158,12 +158,12 @@ impl Reader<'_> {
 
 /// Finds the code of ytt's (`#@ data.values.version`) in what stands behind a key, without a comment behind it.
 pub fn code(behind: &str) -> Option<Range<usize>> {
-    let line = behind.lines().next()?;
-    let (before, code) = line.split_once("#@ ")?;
-    let between = before.trim_start_matches(['"', '\'']).strip_prefix(':')?;
-    let code = code.split(" # ").next()?.trim_end();
-    let is_alone = between.trim().is_empty() && !code.trim().is_empty();
-    is_alone.then(|| before.len()..before.len() + "#@ ".len() + code.len())
+    let from = behind.trim_start_matches(['"', '\'']).strip_prefix(':')?.trim_start_matches([' ', '\t']);
+    // The rest of the line is looked at only where it is code: a line may have many keys.
+    let line = from.strip_prefix("#@ ")?.lines().next()?;
+    let code = line.split(" # ").next()?.trim_end();
+    let start = behind.len() - from.len();
+    (!code.is_empty()).then(|| start..start + "#@ ".len() + code.len())
 }
 
 /// Finds the code of ytt's in a text: `edge-(@= data.values.version @)`.
