@@ -169,7 +169,8 @@ pub fn code(behind: &str) -> Option<Range<usize>> {
 /// Finds the code of ytt's in a text: `edge-(@= data.values.version @)`.
 pub fn code_in(line: &str) -> Option<Range<usize>> {
     let start = line.find("(@")?;
-    let end = start + line.get(start..)?.find("@)")?;
+    let inner = start + "(@".len();
+    let end = inner + line.get(inner..)?.find("@)")?;
     Some(start..end + "@)".len())
 }
 
