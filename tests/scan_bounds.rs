@@ -70,6 +70,8 @@ fn one_file_of_very_many_pins_is_read_in_time() {
     );
     let marked = format!("linkerd {}", "edge-26.8.2 <!-- uplinker: edge --> ".repeat(count));
     soon("marked line", &[("a.md".to_owned(), marked)], count);
+    let twice = format!("a: 1\n{}", "linkerdVersion: edge-26.8.2\n".repeat(count));
+    soon("one key", &[("values.yaml".to_owned(), twice)], 0);
 }
 
 #[test]

@@ -43,17 +43,19 @@ fn is_under_twice(node: Node<'_>) -> bool {
 }
 
 /// Tells whether conditions of ytt's stand between the values of a key at a node, or around it, that is written twice.
-fn is_parted(text: &str, node: Node<'_>) -> bool {
+fn is_parted(text: &str, stream: &Stream, node: Node<'_>) -> bool {
     const PARTS: [&str; 3] = ["#@ if", "#@ el", "#@ end"];
-    let twice = std::iter::successors(Some(node), |n| n.parent()).find(|n| n.is_written_twice());
-    let between = twice.and_then(|value| {
-        let name = value.key()?.as_str();
-        let own = value.parent()?.entries().filter(|(key, _)| key.as_str() == name);
-        let starts: Vec<usize> = own.map(|(key, _)| key.span().start).collect();
-        text.get(*starts.first()?..*starts.last()?)
+    let Some(between) = std::iter::successors(Some(node), |n| n.parent()).find_map(Node::written_between)
+    else {
+        return false;
+    };
+    let first = stream.comments.partition_point(|comment| comment.span.start < between.start);
+    let all = stream.comments.iter().skip(first).take_while(|comment| comment.span.start < between.end);
+    let mut lines = all.filter_map(|comment| {
+        let before = text.get(..comment.span.start)?.trim_end_matches([' ', '\t']);
+        text.get(comment.span.clone()).filter(|_| before.is_empty() || before.ends_with(['\n', '\r']))
     });
-    let parts = |line: &str| PARTS.iter().any(|part| line.trim_start().starts_with(part));
-    between.is_some_and(|between| between.lines().any(parts))
+    lines.any(|line| PARTS.iter().any(|part| line.starts_with(part)))
 }
 
 /// Tells whether a text has parts of which a Go template takes one.
@@ -124,7 +126,7 @@ impl<'a> Place<'a> {
     /// text stands in is written twice. Of a template's branches only one is there; which one ytt takes is not known.
     pub fn ambiguity(self, node: Node<'_>) -> Option<Reason> {
         if is_under_twice(node) && !self.is_of_branches(node) {
-            let is_parted = is_parted(self.text, node);
+            let is_parted = is_parted(self.text, self.stream, node);
             return Some(if is_parted { Reason::NotFollowed } else { Reason::DuplicateKey });
         }
         self.outer.and_then(|o| o.place.ambiguity(o.node))

@@ -14,7 +14,7 @@ mod route;
 mod source_map;
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     ops::Range,
     sync::{Arc, OnceLock},
 };
@@ -49,8 +49,9 @@ pub struct Document {
     anchors: HashMap<usize, NodeId>,
     /// The aliases of each anchor.
     aliases: HashMap<usize, Vec<NodeId>>,
-    /// The keys that are written more than once in their mapping, found when first asked for.
-    twice: OnceLock<HashSet<NodeId>>,
+    /// The keys that are written more than once in their mapping, each with the bytes from where the first of them begins to
+    /// where the last does, found when first asked for.
+    twice: OnceLock<HashMap<NodeId, Range<usize>>>,
     root: Option<NodeId>,
 }
 
@@ -202,17 +203,27 @@ impl Document {
         aliases.map(|id| Node { document: self, id: *id })
     }
 
-    fn keys_written_twice(&self) -> &HashSet<NodeId> {
+    fn keys_written_twice(&self) -> &HashMap<NodeId, Range<usize>> {
         self.twice.get_or_init(|| {
-            let mut twice = HashSet::new();
+            let mut twice = HashMap::new();
             for node in &self.nodes {
                 let RawKind::Mapping { entries, .. } = &node.kind else { continue };
-                let mut first: HashMap<&str, NodeId> = HashMap::with_capacity(entries.len());
-                for key in entries.iter().map(|(key, _)| Node { document: self, id: *key }) {
-                    let Some(text) = key.as_str() else { continue };
-                    if let Some(first) = first.insert(text, key.id) {
-                        twice.extend([first, key.id]);
-                    }
+                let keys = || {
+                    let keys = entries.iter().map(|(key, _)| Node { document: self, id: *key });
+                    keys.filter_map(|key| Some((key.as_str()?, key)))
+                };
+                let mut ends: HashMap<&str, (Node<'_>, Node<'_>)> = HashMap::with_capacity(entries.len());
+                for (text, key) in keys() {
+                    ends.entry(text).or_insert((key, key)).1 = key;
+                }
+                ends.retain(|_, (first, last)| first.id != last.id);
+                if ends.is_empty() {
+                    continue;
+                }
+                for (text, key) in keys() {
+                    let between =
+                        |(first, last): &(Node<'_>, Node<'_>)| first.span().start..last.span().start;
+                    twice.extend(ends.get(text).map(|ends| (key.id, between(ends))));
                 }
             }
             twice
@@ -309,6 +320,8 @@ mod tests {
         assert!(a.is_duplicated("v") && !a.is_duplicated("w"));
         let twice = |n: usize| a.entries().nth(n).unwrap().1.is_written_twice();
         assert_eq!([0, 1, 2].map(twice), [true, false, true]);
+        let between = |n: usize| a.entries().nth(n).unwrap().1.written_between().map(|bytes| &text[bytes]);
+        assert_eq!([0, 1, 2].map(between), [Some("v: 1, <<: *d, "), None, Some("v: 1, <<: *d, ")]);
     }
 
     #[test]

@@ -155,7 +155,13 @@ impl<'a> Node<'a> {
     /// Tells whether the key of this value is written more than once in its mapping. A document is searched once for
     /// all of its nodes.
     pub fn is_written_twice(self) -> bool {
-        self.key().is_some_and(|key| self.document.keys_written_twice().contains(&key.id))
+        self.written_between().is_some()
+    }
+
+    /// Returns the bytes from the first to the last place where the key of this value is written in its mapping, where there are
+    /// several.
+    pub fn written_between(self) -> Option<Range<usize>> {
+        self.document.keys_written_twice().get(&self.key()?.id).cloned()
     }
 
     /// Returns the mapping or sequence that contains this node.

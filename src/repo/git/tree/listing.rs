@@ -8,7 +8,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use git2::{ObjectType, Odb};
+use git2::{ObjectType, Odb, Oid};
 
 use super::{Objects, entry::Type, oid, sweep::sweep};
 use crate::repo::{BlobId, Entry, Mode, RepoPath, TreeError, TreeId, parallel};
@@ -61,6 +61,11 @@ struct RawEntry<'a> {
     mode: u32,
     name: &'a [u8],
     id: [u8; 20],
+}
+
+/// Tells whether bytes are those of a folder: what is packed as a difference to another one can be damaged and still be one.
+fn is_whole(id: TreeId, bytes: &[u8]) -> bool {
+    Oid::hash_object(ObjectType::Tree, bytes).is_ok_and(|oid| oid.as_bytes() == id.0)
 }
 
 // === impl Listing ===
@@ -156,7 +161,9 @@ impl Reader<'_> {
         if ids.len() >= ENOUGH {
             sweep(&self.objects.folders, (Type::Tree, &ids), u64::MAX, &|n, bytes| {
                 let place = places.get(n).and_then(|at| Some((parts.get(*at)?, swept.get(*at)?)));
-                if let Some((Part::Folder(path, id), swept)) = place {
+                if let Some((Part::Folder(path, id), swept)) = place
+                    && is_whole(*id, bytes)
+                {
                     let _ = swept.set(self.folder(path, *id, bytes.to_vec(), deep));
                 }
             });
