@@ -16,6 +16,8 @@ pub(in crate::pins) const YTT: &str = "data.values.";
 const DEFAULTS: [&str; 2] = ["default", "value"];
 /// Lines above one that are looked at for that key.
 const LINES: usize = 16;
+/// Characters of one line that are looked at for it.
+const LINE: usize = 1 << 10;
 /// Names of one line.
 const NAMES: usize = 64;
 
@@ -62,17 +64,20 @@ fn last(text: &str) -> Option<&str> {
     path.rsplit('.').next().filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
 }
 
-/// Returns the name that the value at a place is given to.
+/// Returns the name that the value at a place is given to. It may be asked for at each place of a line that has no end, and
+/// looks no further back than it has to.
 pub(super) fn given_to(text: &str, at: usize) -> Option<&str> {
     let before = text.get(..at)?;
-    let (above, line) = before.rsplit_once('\n').unwrap_or(("", before));
-    let name = name_before(line)?;
+    let name = name_before(before)?;
     if !DEFAULTS.contains(&name) {
         return Some(name);
     }
+    let near = before.char_indices().rev().nth(LINE).map_or(0, |(start, _)| start);
+    let line = before.get(near..)?.rsplit('\n').next()?;
     if let Some(open) = line.rfind('{') {
         return name_before(line.get(..open)?);
     }
+    let above = before.strip_suffix(line)?.strip_suffix('\n')?;
     let depth = |line: &str| line.len() - line.trim_start().len();
     let mut outer =
         above.lines().rev().take(LINES).filter(|up| !up.trim().is_empty() && depth(up) < depth(line));
@@ -130,5 +135,17 @@ mod tests {
         assert_eq!(of("config:\n  \"mesh:chart\": {type: string, default: "), name("chart"));
         assert_eq!(of("config:\n  chart: {default: "), name("chart"));
         assert_eq!(of("default: "), None);
+        assert_eq!(of("\ndefault: "), None);
+    }
+
+    #[test]
+    fn names_of_a_line_without_an_end_are_found() {
+        for (given, name) in
+            [("a='1',", Some("a")), ("default='1',", None), ("a: {default: '1'},", Some("a"))]
+        {
+            let line = given.repeat(20_000);
+            let all = line.match_indices('1').map(|(at, _)| given_to(&line, at));
+            assert_eq!(all.filter(|found| *found == name).count(), 20_000, "{given}");
+        }
     }
 }
