@@ -7,6 +7,8 @@ use super::number::{Number, is_chart, moved, number, words};
 
 /// How Helm's command line gives a version.
 const FLAG: &str = "--version";
+/// What Helm is told to do with a version of a chart.
+const VERBS: [&str; 5] = ["install", "upgrade", "template", "pull", "fetch"];
 /// What stands between commands of one line.
 const BETWEEN: [char; 3] = ['&', '|', ';'];
 /// Flags whose value may be called as a chart is, and is none.
@@ -74,11 +76,15 @@ fn of_line(text: &str) -> Vec<Number> {
     found
 }
 
-/// Tells whether the chart that a command names behind a repository is one of Linkerd's, where it names one so.
+/// Tells whether the chart that a command names is one of Linkerd's, where it names one behind a repository, or is one of Helm's
+/// as a whole that names all it has by itself.
 fn installs_linkerds(command: &str) -> Option<bool> {
     let mut charts = arguments(command).filter(|word| is_behind_repository(word)).peekable();
-    charts.peek()?;
-    Some(charts.any(is_chart))
+    if charts.peek().is_some() {
+        return Some(charts.any(is_chart));
+    }
+    let is_whole = words(command).any(|word| VERBS.contains(&word)) && !command.contains(['$', '{', '%']);
+    is_whole.then(|| arguments(command).any(is_chart))
 }
 
 /// Lists the words of a text that may name a chart.
@@ -134,6 +140,8 @@ mod tests {
             "For linkerd-viz: `helm install grafana grafana/grafana --version 8.15.0`.",
             "helm install j jaegertracing/jaeger --version 3.4.1 -n linkerd-jaeger",
             "helm install x oci://ghcr.io/acme/mesh --version 1.8.0 -n linkerd-viz",
+            "helm install linkerd-crds linkerd-crds --repo a && helm install prom prometheus --repo b --version 25.8.0",
+            "helm install linkerd-crds l/linkerd-crds && \\\n  helm upgrade -i prom ./charts/prom --version 25.8.0",
         ] {
             assert_eq!(found(other), [""; 0], "{other}");
         }
