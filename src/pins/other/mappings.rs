@@ -96,11 +96,11 @@ impl<'t> Mapping<'t> {
     fn into_versions(self) -> impl Iterator<Item = Number> {
         let is_its_own = self.is_of_another || self.is_object;
         let is_called_so = self.is_called_so && !self.is_of_another;
-        let is_chart_s = self.is_chart_s || self.is_module_s || is_called_so;
+        let is_chart_s = self.is_chart_s || is_called_so;
         let is_linkerd_s = self.is_linkerd_s && !is_its_own;
         let under = self.under.filter(|_| !is_its_own);
         let is_version = move |key: &str, text: &str| {
-            is_chart_s && gives_version(key)
+            (is_chart_s || self.is_module_s && is_stem_linkerds(&stem(key))) && gives_version(key)
                 || key == "version" && (self.app == Some(text) || is_linkerd_s && may_be_linkerd(text))
                 || key.to_ascii_lowercase().ends_with("version") && self.stems.contains(&stem(key))
                 || under.is_some_and(|under| gives_under(under, key, text))
@@ -285,6 +285,12 @@ fn stem(key: &str) -> String {
     key.to_owned()
 }
 
+/// Tells whether what a key says beside that it gives a version is no name of another chart: a module of Linkerd's may bring
+/// those of others too.
+fn is_stem_linkerds(stem: &str) -> bool {
+    stem.is_empty() || stem.contains("linkerd") || is_own(&format!("linkerd-{}", stem.replace('_', "-")))
+}
+
 /// Tells whether a key gives the version of the chart beside it: that of an application, or of Kubernetes, is none.
 fn gives_version(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
@@ -309,12 +315,14 @@ mod tests {
         let of = |source: &str| {
             format!(
                 "module \"mesh\" {{\n  source        = \"{source}\"\n  chart_version = \"2.15.4\"\n  \
-                 kubernetes_version = \"1.30.1\"\n}}\nmodule \"eks\" {{\n  source = \"../eks\"\n  chart_version = \"1.2.3\"\n}}\n"
+                 kubernetes_version = \"1.30.1\"\n  trust_manager_chart_version = \"1.0.1\"\n}}\nmodule \"eks\" {{\n  source = \"../eks\"\n  chart_version = \"1.2.3\"\n}}\n"
             )
         };
         for source in ["../../modules/linkerd", "./linkerd-control-plane/"] {
             assert_eq!(found(&of(source)), [("2.15.4", Some(Reason::Channel))], "{source}");
         }
+        let viz = of("./linkerd").replace("  chart_version", "  viz_chart_version");
+        assert_eq!(found(&viz), [("2.15.4", Some(Reason::Channel))]);
         for source in ["../mesh", "acme/linkerd", "git::https://git.test/linkerd"] {
             assert_eq!(found(&of(source)), [], "{source}");
         }
