@@ -150,7 +150,8 @@ fn in_lines(text: &str, commented: bool) -> Vec<Number> {
     found
 }
 
-/// Reads a key of a line that is itself a release: `linkerd_checksums: {stable: {2.10.1: ..}}`.
+/// Reads a key of a line that is itself a release: `2.10.1: ..` below `stable:` below `linkerd_checksums:`. Those within a line
+/// are not read.
 fn of_key(line: &str, depth: usize, key: &str, open: &[Mapping<'_>]) -> Option<Number> {
     let is_number = key.starts_with(|c: char| c.is_ascii_digit()) && may_be_linkerd(key);
     let above =
