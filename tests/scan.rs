@@ -115,7 +115,7 @@ fn the_lock_of_a_helmfile_that_is_not_here_is_told() {
 fn what_chooses_the_images_of_controllers_is_known_in_every_layer() {
     let chosen = |path: &str, text: String| -> Vec<bool> {
         let found = scan(&MemoryTree::new([(path, text.as_str())]), &ScanOptions::default()).unwrap();
-        found.pins().filter(|pin| pin.value == "edge-26.8.1").map(|pin| pin.runs_plane).collect()
+        found.pins().filter(|pin| pin.value == "edge-26.8.1").map(|pin| pin.chooses_controllers).collect()
     };
     let edge = "https://helm.linkerd.io/edge";
     for (key, runs) in [("controllerImageVersion", true), ("proxy.image.version", false)] {

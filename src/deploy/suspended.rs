@@ -88,11 +88,7 @@ fn source<'c>(object: &Object, cluster: &Cluster<'c>) -> Option<&'c Object> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{deploy::testing::files, repo::RepoPath};
-
-    fn objects(text: &str) -> Vec<Object> {
-        Object::of_file(&files(&[("a.yaml", text)]), &RepoPath::new("a.yaml").unwrap())
-    }
+    use crate::deploy::testing::objects;
 
     #[test]
     fn objects_and_their_sources_are_told_to_do_nothing() {

@@ -1,6 +1,6 @@
 //! A tree in memory, for tests.
 
-use super::files::TreeFiles;
+use super::{files::TreeFiles, object::Object};
 use crate::repo::{BlobId, Entry, Mode, RepoPath, Tree, TreeError};
 use crate::yaml::Ceilings;
 
@@ -47,4 +47,9 @@ impl Tree for MemoryTree {
 /// Makes files of paths and texts, which live as long as the tests.
 pub fn files(files: &[(&str, &str)]) -> TreeFiles<'static> {
     TreeFiles::new(Box::leak(Box::new(MemoryTree::of(files))), Ceilings::default())
+}
+
+/// Makes the objects of a text.
+pub fn objects(text: &str) -> Vec<Object> {
+    Object::of_file(&files(&[("a.yaml", text)]), &RepoPath::new("a.yaml").unwrap())
 }

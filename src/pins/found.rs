@@ -43,7 +43,7 @@ pub(super) struct Spec {
     /// Whether it runs only beside the pods that ask for it.
     pub on_demand: bool,
     /// Whether the control plane's own workloads run the image that it chooses.
-    pub runs_plane: bool,
+    pub chooses_controllers: bool,
     /// What runs the image whose tag it is.
     pub run_by: RunBy,
     /// The pattern that a tag has to match besides.
@@ -99,7 +99,7 @@ impl Spec {
             ended: None,
             under: Vec::new(),
             on_demand: false,
-            runs_plane: false,
+            chooses_controllers: false,
             run_by: RunBy::Unknown,
             filter: None,
         }
@@ -195,7 +195,7 @@ impl Found {
             restarts: spec.restarts,
             is_off: false,
             asks_no_stop: false,
-            runs_plane: spec.runs_plane,
+            chooses_controllers: spec.chooses_controllers,
             filter: None,
             stays,
             ended: spec.ended.map(Ended::since),

@@ -96,7 +96,7 @@ pub(super) fn text_pin(
         restarts: false,
         is_off: false,
         asks_no_stop: false,
-        runs_plane: false,
+        chooses_controllers: false,
         filter: None,
         stays,
         ended: None,

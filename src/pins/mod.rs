@@ -171,7 +171,7 @@ pub struct Pin {
     pub asks_no_stop: bool,
     /// Whether the control plane's own workloads run the image that it chooses, whatever the version of the chart says: by a
     /// value, or as a tag that is laid over the chart.
-    pub runs_plane: bool,
+    pub chooses_controllers: bool,
     /// The pattern that the tag of a release has to match besides, where it is a range of tags.
     pub filter: Option<TagFilter>,
     /// Why it never moves, whatever the release; `None` for a pin that may move.

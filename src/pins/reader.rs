@@ -108,7 +108,7 @@ impl Pin {
             return;
         }
         self.is_off &= other.is_off;
-        self.runs_plane |= other.runs_plane;
+        self.chooses_controllers |= other.chooses_controllers;
         let forbids = match (self.stays, other.stays) {
             (None, Some(reason)) if reason.forbids() => Some(&*other),
             (Some(reason), None) if reason.forbids() => Some(&*self),

@@ -128,7 +128,7 @@ fn pins(inventory: &Inventory, target: &Target, hash: &mut Sha) {
             restarts,
             is_off,
             asks_no_stop,
-            runs_plane,
+            chooses_controllers,
             filter,
             stays,
             ended,
@@ -144,7 +144,7 @@ fn pins(inventory: &Inventory, target: &Target, hash: &mut Sha) {
         (path, line, column, document, route, kind).hash(hash);
         (chart, mirror, value, form, read_as, frame, version, stage, stays).hash(hash);
         (restarts, is_off, asks_no_stop, ended, kept_by, read_at, given_to, also).hash(hash);
-        (installations, filter, runs_plane, target.has(pin)).hash(hash);
+        (installations, filter, chooses_controllers, target.has(pin)).hash(hash);
     }
 }
 

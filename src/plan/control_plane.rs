@@ -324,7 +324,7 @@ fn names_its_release(pin: &Pin) -> bool {
     let is_version = |reader: Reader| {
         reader.chart.as_deref() == Some(CHART) && matches!(reader.form, Form::Chart | Form::Rendered)
     };
-    !silent && (pin.readers().any(is_version) || pin.runs_plane)
+    !silent && (pin.readers().any(is_version) || pin.chooses_controllers)
 }
 
 #[cfg(test)]
@@ -381,7 +381,7 @@ mod tests {
         let held = build.clone().value("v.yaml", CHART, "linkerdVersion", "edge-26.8.2").inventory();
         assert_eq!(control_plane(&held, &all, None).ceiling(), Some(edge("edge-26.8.2")));
         let tag = build.clone().pin("k.yaml", PinKind::KustomizeImage, "edge-26.8.2");
-        let tag = tag.with(|pin| pin.runs_plane = true).inventory();
+        let tag = tag.with(|pin| pin.chooses_controllers = true).inventory();
         assert_eq!(control_plane(&tag, &all, None).ceiling(), Some(edge("edge-26.8.2")));
         let proxy = build.value("v.yaml", CHART, "proxy.image.version", "edge-26.8.2").inventory();
         assert_eq!(control_plane(&proxy, &all, None), ControlPlane::Known(edge("edge-26.8.3")));

@@ -78,7 +78,7 @@ impl Build {
             restarts: false,
             is_off: false,
             asks_no_stop: false,
-            runs_plane: false,
+            chooses_controllers: false,
             filter: None,
             stays,
             ended: None,
@@ -106,10 +106,11 @@ impl Build {
     /// Adds a value of a chart under a dotted key.
     pub fn value(self, file: &str, chart: &str, key: &str, value: &str) -> Self {
         let steps = key.split('.').map(|k| Step::Key(k.to_owned())).collect();
-        let runs_plane = crate::linkerd::value(chart, key).is_some_and(|value| value.chooses_controllers());
+        let chooses_controllers =
+            crate::linkerd::value(chart, key).is_some_and(|value| value.chooses_controllers());
         self.pin(file, PinKind::HelmValues, value).of(chart).with(|p| {
             p.site.route = Some(Route { document: 0, steps });
-            p.runs_plane = runs_plane;
+            p.chooses_controllers = chooses_controllers;
         })
     }
 

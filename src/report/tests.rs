@@ -40,7 +40,7 @@ fn pin(file: &str, line: usize, kind: PinKind, value: &str) -> Pin {
         restarts: false,
         is_off: false,
         asks_no_stop: false,
-        runs_plane: false,
+        chooses_controllers: false,
         filter: None,
         stays: None,
         ended: None,

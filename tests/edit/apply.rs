@@ -66,7 +66,7 @@ fn pin(tree: &Files, file: &str, value: &str, nth: usize) -> Pin {
         restarts: false,
         is_off: false,
         asks_no_stop: false,
-        runs_plane: false,
+        chooses_controllers: false,
         filter: None,
         stays: None,
         ended: None,

@@ -100,11 +100,7 @@ impl Step<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{deploy::testing::files, repo::RepoPath};
-
-    fn objects(text: &str) -> Vec<Object> {
-        Object::of_file(&files(&[("a.yaml", text)]), &RepoPath::new("a.yaml").unwrap())
-    }
+    use crate::deploy::testing::objects;
 
     #[test]
     fn what_is_ignored_of_an_application_is_kept() {

@@ -181,7 +181,7 @@ fn told(spec: &Value) -> Vec<Scalar> {
     let mut keys = spec.get("filter").into_iter().flat_map(Value::entries).map(|(key, _)| key);
     let is_alone = keys.all(|key| matches!(key, "semver" | "limit"));
     let range = spec.scalar(&["filter", "semver"]).filter(|_| is_of_tags && is_alone);
-    let picked = |text: &Scalar| if Some(text) == range { text.via(Via::Picked) } else { text.clone() };
+    let picked = |text: &Scalar| if Some(text) == range { text.via(Via::FromRange) } else { text.clone() };
     spec.scalars().into_iter().map(picked).collect()
 }
 

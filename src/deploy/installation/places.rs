@@ -43,7 +43,7 @@ impl<'m> Places<'m> {
 
     /// Takes the places that a scalar was written at, or the code or the range that stands for it.
     pub fn read(&self, scalar: &Scalar, found: &mut BTreeSet<usize>) {
-        let stands_for_it = |at: &&Origin| matches!(at.via, Some(Via::Code | Via::Picked));
+        let stands_for_it = |at: &&Origin| matches!(at.via, Some(Via::Code | Via::FromRange));
         for origin in scalar.origins().chain(scalar.handed().filter(stands_for_it)) {
             let of_file = self.file(origin.source.path.as_str()).and_then(|file| self.of.get(file));
             let Some((all, longest)) = of_file else { continue };

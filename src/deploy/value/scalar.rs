@@ -56,7 +56,7 @@ pub enum Via {
     /// Code of a templating tool that is not evaluated here: what comes of it stands nowhere.
     Code,
     /// A range of tags, out of which somebody takes the newest.
-    Picked,
+    FromRange,
 }
 
 /// Places by which one text is read through others.

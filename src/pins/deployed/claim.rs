@@ -145,7 +145,7 @@ impl Claim {
             self.spec.under.extend(read.filter(|under| matches!(under, Under::Written(_))));
         }
         if self.rank() == other.rank() && self.span == other.span {
-            self.spec.runs_plane |= other.spec.runs_plane;
+            self.spec.chooses_controllers |= other.spec.chooses_controllers;
             let known = std::mem::take(&mut other.homes);
             self.homes
                 .extend(known.into_iter().filter(|home| !self.homes.contains(home)).collect::<Vec<_>>());
@@ -172,7 +172,7 @@ pub(super) fn claims(scalar: &Scalar, spec: &Spec) -> Vec<Claim> {
         _ if scalar.unknown_to().is_some() => {
             let handed = |at: &Origin| match at.via {
                 Some(Via::Code) => coded(at, spec),
-                Some(Via::Picked) => picked(at, spec),
+                Some(Via::FromRange) => from_range(at, spec),
                 _ => not_followed(at, spec),
             };
             scalar.handed().flat_map(handed).collect()
@@ -204,7 +204,8 @@ pub(super) fn not_followed(at: &Origin, spec: &Spec) -> Vec<Claim> {
     // Whose version it is stays known.
     let chart = spec.chart.clone().filter(|_| spec.expects == Expects::Chart);
     let stays = Some(Reason::NotFollowed);
-    let spec = Spec { kind: PinKind::Other, stays, chart, mirror: None, runs_plane: false, ..spec.clone() };
+    let spec =
+        Spec { kind: PinKind::Other, stays, chart, mirror: None, chooses_controllers: false, ..spec.clone() };
     let text = at.text();
     let mut found = tokens(text);
     // A release may be handed on as its numbers alone, or with a letter that is cut off.
@@ -226,7 +227,7 @@ pub(super) fn not_followed(at: &Origin, spec: &Spec) -> Vec<Claim> {
 
 /// Says of a range out of which somebody takes what is read that it takes releases by itself; of one release it is not known
 /// that whoever is told another one takes that.
-fn picked(at: &Origin, spec: &Spec) -> Vec<Claim> {
+fn from_range(at: &Origin, spec: &Spec) -> Vec<Claim> {
     match judge(at.text(), spec.expects) {
         Judged::Version(text) if text.stays == Some(Reason::Range) => {
             vec![Claim::new(at, Spec { kind: PinKind::Variable, ..spec.clone() }, text)]

@@ -150,7 +150,7 @@ impl Claims {
         let spec = Spec::platform(PinKind::Other, Expects::Either);
         let before = self.claims.len();
         // Out of a range comes none of the releases that it names.
-        let handed = scalar.handed().filter(|at| at.via != Some(Via::Picked));
+        let handed = scalar.handed().filter(|at| at.via != Some(Via::FromRange));
         self.claims.extend(handed.flat_map(|at| not_followed(at, &spec)));
         if self.claims.len() > before {
             self.not_followed.insert(who.to_owned());

@@ -69,8 +69,11 @@ impl Guarded {
             within.entry(guard).or_default().extend(ranges.get(value));
         }
         for pin in pins {
-            let lines = within.get(&place(pin)).into_iter().flatten();
-            pin.read_at.extend(lines.copied().cloned());
+            for line in within.get(&place(pin)).into_iter().flatten() {
+                if !pin.read_at.contains(line) {
+                    pin.read_at.push((*line).clone());
+                }
+            }
         }
     }
 }

@@ -35,9 +35,9 @@ pub(super) fn take_images(entries: &[Value], over: &[Over], claims: &mut Claims)
             .is_some_and(|new| image::linkerd_image(&new).is_none() && !image::is_mirror_name(&name, &new));
         let digest = value.scalar(&["digest"]).filter(|digest| !digest.text().is_empty());
         let giving = giving(over, image);
-        let runs_plane = runs_plane(&giving, image);
+        let chooses_controllers = chooses_controllers(&giving, image);
         let spec = Spec::platform(PinKind::KustomizeImage, Expects::Edge);
-        let spec = Spec { ended: image.ended, runs_plane, ..spec }
+        let spec = Spec { ended: image.ended, chooses_controllers, ..spec }
             .staying(image.stays)
             .staying(fork.then_some(Reason::Channel))
             .staying(digest.map(|_| Reason::Digest))
@@ -102,7 +102,7 @@ fn giving(over: &[Over], image: LinkerdImage) -> Vec<&Over> {
 }
 
 /// Tells whether a tag of an image is that of the control plane's own workloads.
-fn runs_plane(giving: &[&Over], image: LinkerdImage) -> bool {
+fn chooses_controllers(giving: &[&Over], image: LinkerdImage) -> bool {
     image.is_controller && giving.iter().any(|over| linkerd::is_control_plane(&over.ours.chart))
 }
 
@@ -139,9 +139,9 @@ pub(super) fn take_containers(object: &Object, over: &[Over], claims: &mut Claim
                 };
                 let giving = giving(over, found);
                 if let Some(first) = giving.first() {
-                    let runs_plane = runs_plane(&giving, found);
+                    let chooses_controllers = chooses_controllers(&giving, found);
                     let spec = Spec::platform(PinKind::Image, Expects::Edge);
-                    let spec = Spec { ended: found.ended, runs_plane, ..spec };
+                    let spec = Spec { ended: found.ended, chooses_controllers, ..spec };
                     let mut spec = first.ours.fill(spec.staying(found.stays));
                     if over.iter().any(|other| other.ours.chart != first.ours.chart) {
                         spec.chart = None;

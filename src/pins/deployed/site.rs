@@ -211,9 +211,9 @@ fn in_text<'c>(
         let pin = text_pin(&file, claim.spec.kind, span, position(text, claim.span.start), what, stays);
         let value = if claim.span.is_empty() { "*".to_owned() } else { pin.value };
         let (chart, mirror) = (claim.spec.chart.clone(), claim.spec.mirror.clone());
-        let Spec { stage, restarts, runs_plane, .. } = claim.spec;
+        let Spec { stage, restarts, chooses_controllers, .. } = claim.spec;
         let ended = claim.spec.ended.map(Ended::since);
-        let mut pin = Pin { value, chart, mirror, stage, restarts, runs_plane, ended, ..pin };
+        let mut pin = Pin { value, chart, mirror, stage, restarts, chooses_controllers, ended, ..pin };
         read_by(context, claim, &mut pin, &mut found.given);
         found.pins.push(pin);
     }

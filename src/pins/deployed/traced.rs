@@ -49,7 +49,7 @@ fn kind(at: &Origin, reader: PinKind) -> PinKind {
         Some(Via::Generator) => PinKind::ArgoGenerator,
         Some(Via::Parameter) => PinKind::ArgoHelmParameter,
         Some(via) if via.is_of_values() && !is_own => PinKind::HelmValues,
-        None | Some(Via::Values | Via::Decoded | Via::Printed | Via::Code | Via::Picked) => reader,
+        None | Some(Via::Values | Via::Decoded | Via::Printed | Via::Code | Via::FromRange) => reader,
     }
 }
 

@@ -381,8 +381,8 @@ fn value_spec(ours: &Ours, value: &linkerd::Value) -> Spec {
     let own = matches!(value.line, ValueLine::Own(_)).then_some(Reason::OwnVersion);
     let ended = value.dead_since.filter(|_| own.is_none()).and_then(|since| since.parse().ok());
     let spec = Spec::platform(PinKind::HelmValues, Expects::Edge).of_chart(&ours.chart);
-    let runs_plane = value.chooses_controllers();
-    let spec = Spec { on_demand: value.on_demand, runs_plane, ended, ..spec };
+    let chooses_controllers = value.chooses_controllers();
+    let spec = Spec { on_demand: value.on_demand, chooses_controllers, ended, ..spec };
     spec.staying(own).staying(ours.stays)
 }
 

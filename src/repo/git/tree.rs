@@ -140,7 +140,7 @@ fn failed(id: impl Into<ObjectId>, error: &git2::Error) -> TreeError {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
 
     use super::*;
     use crate::repo::Mode;
@@ -171,6 +171,18 @@ mod tests {
 
     fn open(dir: &Path, oid: Oid) -> Result<GitTree, TreeError> {
         GitTree::from_objects(&[dir.join("objects")], id(oid))
+    }
+
+    fn git(dir: &Path, arguments: &[&str]) {
+        let done = std::process::Command::new("git").arg("-C").arg(dir).args(arguments).output();
+        assert!(done.unwrap().status.success());
+    }
+
+    /// Returns the one file of a kind among the packs.
+    fn in_packs(dir: &Path, extension: &str) -> PathBuf {
+        let packs = std::fs::read_dir(dir.join("objects/pack")).unwrap();
+        let mut files = packs.map(|file| file.unwrap().path());
+        files.find(|path| path.extension() == Some(extension.as_ref())).unwrap()
     }
 
     fn paths(tree: &GitTree) -> Vec<&str> {
@@ -307,17 +319,10 @@ mod tests {
         assert_eq!(loose.len(), 101 * 100);
         let who = git2::Signature::new("A", "a@b", &git2::Time::new(0, 0)).unwrap();
         repo.commit(Some("HEAD"), &who, &who, "Message", &repo.find_tree(root).unwrap(), &[]).unwrap();
-        let git = |arguments: &[&str]| {
-            let done = std::process::Command::new("git").arg("-C").arg(dir.path()).args(arguments).output();
-            assert!(done.unwrap().status.success());
-        };
-        git(&["repack", "-adfq", "--depth=50"]);
-        let packs = std::fs::read_dir(dir.path().join("objects/pack")).unwrap();
-        let pack =
-            packs.filter_map(|file| Some(file.ok()?.path())).find(|p| p.extension() == Some("pack".as_ref()));
+        git(dir.path(), &["repack", "-adfq", "--depth=50"]);
         assert_eq!(paths(&open(dir.path(), root).unwrap()), loose);
         // A folder that the pack has lost is missed, and nothing else is taken for it.
-        let pack = pack.unwrap();
+        let pack = in_packs(dir.path(), "pack");
         let whole = std::fs::read(&pack).unwrap();
         std::fs::remove_file(&pack).unwrap();
         for at in (12..whole.len() - 20).step_by(whole.len() / 40) {
@@ -329,6 +334,33 @@ mod tests {
                     || open(dir.path(), root).is_err()
             );
         }
+    }
+
+    #[test]
+    fn bytes_of_another_folder_are_not_taken_for_one() {
+        let (dir, repo) = repository();
+        let text = repo.blob(b"text").unwrap();
+        let names: Vec<String> = (0..100).map(|n| format!("{n:03}")).collect();
+        let folders: Vec<Oid> =
+            names.iter().map(|name| tree(&repo, &[(FILE, name.as_bytes(), text)])).collect();
+        let all = names.iter().zip(&folders).map(|(name, id)| (0o040_000, name.as_bytes(), *id));
+        let root = tree(&repo, &all.collect::<Vec<_>>());
+        let who = git2::Signature::new("A", "a@b", &git2::Time::new(0, 0)).unwrap();
+        repo.commit(Some("HEAD"), &who, &who, "Message", &repo.find_tree(root).unwrap(), &[]).unwrap();
+        git(dir.path(), &["repack", "-adfq"]);
+        assert_eq!(open(dir.path(), root).unwrap().entries().len(), 100);
+        // The index says of one folder that it stands where another does (gitformat-pack, version 2).
+        let index = in_packs(dir.path(), "idx");
+        let mut bytes = std::fs::read(&index).unwrap();
+        let many = u32::from_be_bytes(bytes[8 + 255 * 4..8 + 256 * 4].try_into().unwrap()) as usize;
+        let ids = 8 + 256 * 4;
+        let at = |id: Oid| (0..many).find(|n| &bytes[ids + n * 20..][..20] == id.as_bytes()).unwrap();
+        let offset = |n: usize| ids + many * 24 + n * 4;
+        let (one, other) = (offset(at(folders[3])), offset(at(folders[7])));
+        bytes.copy_within(other..other + 4, one);
+        std::fs::remove_file(&index).unwrap();
+        std::fs::write(&index, &bytes).unwrap();
+        assert!(open(dir.path(), root).is_err());
     }
 
     #[test]
