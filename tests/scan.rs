@@ -57,6 +57,14 @@ fn every_repository_gives_its_pins() {
 }
 
 #[test]
+fn the_range_of_a_provider_is_told_once() {
+    let tree = MemoryTree::read(Path::new("tests/scan/range-of-a-provider/before"));
+    let found = scan(&tree, &ScanOptions::default()).unwrap();
+    let told: Vec<_> = found.pins().map(|pin| (pin.kind, pin.value.as_str())).collect();
+    assert_eq!(told, [(PinKind::Variable, ">=2026.8.1")]);
+}
+
+#[test]
 fn a_value_is_given_to_the_dependency_of_its_alias() {
     let dependency = |alias: &str, version: &str| {
         let repository = "https://helm.linkerd.io/edge";

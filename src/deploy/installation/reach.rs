@@ -477,3 +477,15 @@ impl Way {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_together_by_a_third_one() {
+        let pairs = [[0, 5], [5, 9], [1, 2], [7, 9]];
+        let joined = joined(&pairs.into_iter().map(BTreeSet::from).collect());
+        assert_eq!(joined, [BTreeSet::from([0, 5, 7, 9]), BTreeSet::from([1, 2])]);
+    }
+}
