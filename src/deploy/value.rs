@@ -4,6 +4,7 @@
 //! does with text (cut, join, fill in, parse again) is done with parts, so that what comes out still says where it came
 //! from, and what is nowhere in the tree says who knows it.
 
+mod code;
 mod scalar;
 
 use std::{borrow::Cow, fmt, sync::Arc};

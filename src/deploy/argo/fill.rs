@@ -156,7 +156,8 @@ fn fast(text: &Scalar, element: &Element) -> Result<(Scalar, usize), Stop> {
                 parts.extend_from_slice(value.read_by(&text.cut(start - 2..at)).parts());
             }
             None if let Some(open) = element.open.as_ref().filter(|_| !tag.is_empty()) => {
-                parts.push(Part::Unknown(open.clone()));
+                let asked = Scalar::of([Part::Unknown(open.clone())], false);
+                parts.extend_from_slice(asked.asked_by(&text.cut(start - 2..at)).parts());
             }
             _ => parts.extend_from_slice(text.cut(start - 2..at).parts()),
         }

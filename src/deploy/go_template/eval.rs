@@ -118,7 +118,9 @@ impl<'a> Machine<'a> {
                     let value = self.pipeline(pipeline, dot)?;
                     if pipeline.sets.is_empty() {
                         let place = self.text.cut(pipeline.place.clone());
-                        self.print(&printed(&value).read_by(&place))?;
+                        let text = printed(&value).read_by(&place);
+                        let is_asked = self.scope.open.is_some();
+                        self.print(&if is_asked { text.asked_by(&place) } else { text })?;
                     }
                     Flow::Next
                 }

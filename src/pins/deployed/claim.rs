@@ -170,12 +170,18 @@ pub(super) fn claims(scalar: &Scalar, spec: &Spec) -> Vec<Claim> {
     let text = scalar.text();
     match judge(&text, spec.expects) {
         _ if scalar.unknown_to().is_some() => {
-            let handed = |at: &Origin| match at.via {
-                Some(Via::Code) => coded(at, spec),
+            let (code, handed): (Vec<&Origin>, Vec<&Origin>) =
+                scalar.handed().partition(|at| at.via == Some(Via::Code));
+            let told = |at: &Origin| match at.via {
                 Some(Via::FromRange) => from_range(at, spec),
                 _ => not_followed(at, spec),
             };
-            scalar.handed().flat_map(handed).collect()
+            let found: Vec<Claim> = handed.into_iter().flat_map(told).collect();
+            // A release that is handed over says more than the code that asks for what comes of it.
+            match found.is_empty() {
+                true => code.into_iter().flat_map(|at| coded(at, spec)).collect(),
+                false => found,
+            }
         }
         Judged::Nothing => match scalar.parts() {
             [Part::Written(at)] if is_unfilled(&text, spec.kind) => coded(at, spec),
