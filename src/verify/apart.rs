@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{CheckId, Finding, Verification, listed};
+use super::{CheckId, Finding, Verification, listed, required_hop::by_stop};
 use crate::{
     linkerd::{CRDS, EdgeVersion, is_control_plane},
     pins::{ChartVersions, Form, Pin, Reason, Stage},
@@ -67,9 +67,8 @@ pub(super) fn apart(input: &Verification<'_>) -> Vec<Finding> {
             found.entry(key).or_insert((pin, Vec::new())).1.push(name);
         }
     }
-    let told = found
-        .into_iter()
-        .map(|((_, _, what, chart), (pin, names))| what.finding(pin, &chart, &names, input.plan.to));
+    let told =
+        found.into_iter().map(|((.., what, chart), (pin, names))| what.finding(input, pin, &chart, &names));
     told.collect()
 }
 
@@ -88,12 +87,16 @@ fn fixes(pin: &Pin, is_of: impl Fn(&str) -> bool) -> bool {
     pin.readers().any(|reader| is_version(reader.form) && reader.chart.as_deref().is_some_and(&is_of))
 }
 
+fn by_hand(release: &str) -> String {
+    format!("apply by hand the CRDs of {release}, or hold the control plane too")
+}
+
 // === impl Apart ===
 
 impl Apart {
-    fn finding(self, pin: &Pin, chart: &str, names: &[&str], to: EdgeVersion) -> Finding {
+    fn finding(self, input: &Verification<'_>, pin: &Pin, chart: &str, names: &[&str]) -> Finding {
         let of = listed(names.iter().map(|name| format!("`{name}`")), NAMED);
-        let value = &pin.value;
+        let (value, to, knowledge) = (&pin.value, input.plan.to, &input.catalog.knowledge);
         let found = match self {
             Self::Plane { at, by } => {
                 let ahead = format!("the control plane of {of} would go to {to} ahead of its CRDs, which stay at {at}");
@@ -101,7 +104,7 @@ impl Apart {
                     Some(Reason::Suspended) => Finding::warn(ID, format!("{ahead} since they are suspended"))
                         .hint("resume them first, or hold the control plane too"),
                     Some(_) => Finding::warn(ID, format!("{ahead} by a comment"))
-                        .hint("apply the CRDs of the release by hand, or hold the control plane too"),
+                        .hint(by_stop(knowledge, (Some(at), to), by_hand)),
                     None => {
                         Finding::block(ID, format!("{ahead} in another target, or in none")).hint(TOGETHER)
                     }
@@ -248,6 +251,22 @@ mod tests {
             let says = format!("stay at edge-26.8.2 {why}");
             assert!(found[0].starts_with("Warn: ") && found[0].ends_with(&says), "{found:?}");
         }
+    }
+
+    #[test]
+    fn crds_from_before_a_required_stop_are_led_by_it() {
+        let hint = |crds: &str| {
+            let case = Case::default().pins(|b| {
+                let b = plane(b, "cp.yaml", &["a"]).chart("crds.yaml", "linkerd-crds", crds);
+                b.serves(&["a"]).stays(Reason::Held)
+            });
+            let mut found = case.check(CheckId::VersionAgreement).into_iter();
+            found.find(|found| found.reason.contains("ahead of its CRDs")).unwrap().hint.unwrap()
+        };
+        let straight = "apply by hand the CRDs of edge-26.8.3, or hold the control plane too";
+        assert_eq!(hint("2026.8.1"), straight);
+        let stop = "apply by hand the CRDs of edge-25.7.6 first and edge-26.8.3 after it, or hold";
+        assert!(hint("2024.11.8").starts_with(stop), "{}", hint("2024.11.8"));
     }
 
     #[test]

@@ -7,9 +7,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{CheckId, Finding, Place, Severity, certificate_expiry, skew, values_stale_override};
+use super::{
+    CheckId, Finding, Place, Severity, certificate_expiry, required_hop::by_stop, skew, values_stale_override,
+};
 use crate::{
-    linkerd::{CONTROL_PLANE, CRDS, EdgeVersion, Knowledge},
+    linkerd::{CONTROL_PLANE, CRDS, EdgeVersion, Knowledge, built_in},
     pins::{Inventory, Pin, PinKind, Reason},
     plan::{ControlPlane, Target, control_plane, edge_of},
     render::committed::Committed,
@@ -154,8 +156,12 @@ fn disagreement(plane: &Deployed, other: &Deployed) -> Finding {
     let at = plane.version;
     let reason = format!("{chart} is of {version} and the control plane beside it of {at} ({})", plane.place);
     let finding = if chart == CRDS {
-        Finding::block(ID, reason)
-            .hint("set both to one release, or hold one of them with `# uplinker: hold`")
+        let moved = |what: &str| format!("set {what}, or hold one of the two with `# uplinker: hold`");
+        let crds = |release: &str| moved(&format!("the CRDs to {release}"));
+        Finding::block(ID, reason).hint(match *version < at {
+            true => by_stop(built_in(), (Some(*version), at), crds),
+            false => moved("both to one release"),
+        })
     } else {
         Finding::warn(ID, reason).hint("move it with the control plane; extensions go by its release")
     };
@@ -190,7 +196,6 @@ impl Proxies<'_> {
 mod tests {
     use super::*;
     use crate::{
-        linkerd::built_in,
         plan::testing::{Build, edge, path},
         verify::{Severity::*, testing::severities},
     };
@@ -232,6 +237,10 @@ mod tests {
                 format!("{CRDS} is of {crds} and the control plane beside it of {plane} (m/cp.yaml:3)");
             assert_eq!(half[0].reason, words);
         }
+        let old =
+            [chart("m/crds.yaml", CRDS, "edge-24.11.8"), chart("m/cp.yaml", CONTROL_PLANE, "edge-26.8.3")];
+        let hint = charts(&old).remove(0).hint.unwrap();
+        assert!(hint.starts_with("set the CRDs to edge-25.7.6 first and edge-26.8.3 after it, or"), "{hint}");
         let viz = [
             chart("m/viz.yaml", "linkerd-viz", "edge-26.6.3"),
             chart("m/cp.yaml", CONTROL_PLANE, "edge-26.8.2"),

@@ -5,7 +5,7 @@
 
 use super::{CheckId, Checked, Finding, Verification, count, listed};
 use crate::{
-    linkerd::{CONTROL_PLANE, CRDS},
+    linkerd::{CONTROL_PLANE, CRDS, EdgeVersion, Knowledge},
     pins::{Pin, Reason, Stage},
     plan::steps_from,
 };
@@ -34,6 +34,27 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     Checked { looked_at, findings }
 }
 
+/// Words advice that leads somebody from one release to another: to the stop on the way first, where there is one.
+pub(super) fn by_stop(
+    knowledge: &Knowledge,
+    (at, to): (Option<EdgeVersion>, EdgeVersion),
+    advice: impl Fn(&str) -> String,
+) -> String {
+    let hop = at.and_then(|at| knowledge.hop(at, to));
+    match hop.and_then(|hop| Some((hop.via.first()?, hop))) {
+        Some((stop, hop)) => {
+            let advice = advice(&format!("{stop} first and {to} after it"));
+            format!("{advice}: {}; see {}", hop.why.text(), hop.source)
+        }
+        None => advice(&to.to_string()),
+    }
+}
+
+/// Tells whether a stop is about what a pin is the version of: the definitions and their owner.
+pub(super) fn is_about(pin: &Pin) -> bool {
+    pin.is_of(CONTROL_PLANE) || pin.is_of(CRDS)
+}
+
 fn jump(input: &Verification<'_>, pin: &Pin) -> Option<Finding> {
     let to = input.plan.to;
     let hop = input.catalog.knowledge.hop(steps_from(pin)?, to)?;
@@ -52,7 +73,7 @@ fn jump_of_suspended(input: &Verification<'_>, pin: &Pin) -> Option<Finding> {
         .filter(|name| suspended.contains(*name))
         .map(|name| format!("`{name}`"))
         .collect();
-    if names.is_empty() || !(pin.is_of(CONTROL_PLANE) || pin.is_of(CRDS)) {
+    if names.is_empty() || !is_about(pin) {
         return None;
     }
     let (from, to) = (steps_from(pin)?, input.plan.to);

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{CheckId, Checked, Finding, Severity, Verification, apart::apart, count, listed};
+use super::{CheckId, Checked, Finding, Severity, Verification, apart::apart, count, listed, required_hop};
 use crate::{
     linkerd::{CONTROL_PLANE, EdgeVersion, PROXY_VERSION, retired_chart},
     pins::{Form, Line, Pin, PinKind, Reason, TagFilter},
@@ -94,7 +94,7 @@ fn left_behind(input: &Verification<'_>, pin: &Pin, reason: Reason) -> Option<Fi
             format!("`{value}` stays: pods here run an image of Linkerd, and its chart does not give them"),
         )
         .hint(format!("set the images here to {to} by hand, or remove what the chart has given up")),
-        Reason::NotFollowed => not_followed(pin, to)?,
+        Reason::NotFollowed => not_followed(input, pin)?,
         Reason::Held => {
             let by = pin.kept_by.as_ref().map(|line| format!("the comment at {}", said(line)));
             let by = by.as_deref().unwrap_or("a comment");
@@ -111,7 +111,7 @@ fn left_behind(input: &Verification<'_>, pin: &Pin, reason: Reason) -> Option<Fi
             found(Severity::Warn, format!("`{value}` is fixed by a digest and stays, whatever release it is"))
                 .hint(format!("set the digest of {to} by hand, or remove it"))
         }
-        Reason::Range if pin.form != Form::LockDigest && !pin.is_off => in_range(pin, to),
+        Reason::Range if pin.form != Form::LockDigest && !pin.is_off => in_range(input, pin),
         Reason::ManagedByFlux => {
             let text = match &pin.kept_by {
                 Some(line) => format!(
@@ -161,8 +161,8 @@ fn suspended(pin: &Pin) -> Finding {
 }
 
 /// Says of the version of a chart that it stays where the others do not.
-fn not_followed(pin: &Pin, to: EdgeVersion) -> Option<Finding> {
-    let chart = pin.chart.as_deref()?;
+fn not_followed(input: &Verification<'_>, pin: &Pin) -> Option<Finding> {
+    let (chart, to) = (pin.chart.as_deref()?, input.plan.to);
     if pin.is_untold() {
         let text = format!(
             "which release `{}` is for {chart} is not known here: it reaches the chart in a way that is not followed",
@@ -171,16 +171,17 @@ fn not_followed(pin: &Pin, to: EdgeVersion) -> Option<Finding> {
         let hint = format!("set it to {to} where it comes from, and hold this with `# uplinker: hold`");
         return Some(Finding::block(ID, text).at_pin(pin).hint(hint));
     }
-    let found = |why: &str| {
-        let text = format!("`{}`, the version of {chart}, stays behind: {why}", pin.value);
-        Finding::new(ID, Severity::Block, text).at_pin(pin)
+    let (why, advice) = match pin.path.name() {
+        "Chart.yaml" => {
+            ("what is deployed is a copy of the chart in this repository", "take the chart in anew, at")
+        }
+        _ => ("it reaches the chart in a way that is not followed", "set it by hand to"),
     };
-    Some(match pin.path.name() {
-        "Chart.yaml" => found("what is deployed is a copy of the chart in this repository")
-            .hint(format!("take the chart in anew, at {to}, or hold this with `# uplinker: hold`")),
-        _ => found("it reaches the chart in a way that is not followed")
-            .hint(format!("set it to {to} by hand in this branch, or hold it with `# uplinker: hold`")),
-    })
+    let text = format!("`{}`, the version of {chart}, stays behind: {why}", pin.value);
+    let at = edge_of(pin).filter(|_| required_hop::is_about(pin));
+    let hint = |release: &str| format!("{advice} {release}, or hold it with `# uplinker: hold`");
+    let hint = required_hop::by_stop(&input.catalog.knowledge, (at, to), hint);
+    Some(Finding::block(ID, text).at_pin(pin).hint(hint))
 }
 
 fn cannot_be_edited(pin: &Pin, reason: Reason, at: Option<EdgeVersion>, to: EdgeVersion) -> Finding {
@@ -231,20 +232,22 @@ fn range_of(input: &Verification<'_>, pin: &Pin) -> Option<Line> {
 }
 
 /// Says of a range, or of what it was locked to, whether it takes the release.
-fn in_range(pin: &Pin, to: EdgeVersion) -> Finding {
-    let value = &pin.value;
+fn in_range(input: &Verification<'_>, pin: &Pin) -> Finding {
+    let (value, to) = (&pin.value, input.plan.to);
     if pin.kind == PinKind::ChartLock || pin.stays != Some(Reason::Range) {
         let reason =
             format!("`{value}` is what a range was locked to, and stays: the range does not allow {to}");
         return Finding::new(ID, Severity::Info, reason).at_pin(pin);
     }
-    if Constraint::of(pin).is_ok_and(|range| !range.allows(&to.chart())) {
+    if let Some(range) = Constraint::of(pin).ok().filter(|range| !range.allows(&to.chart())) {
         let reason =
             format!("`{value}` is a range that does not take {to}, and stays behind what moves here");
-        let hint = match pin.filter {
-            Some(_) => "widen the range, or its `semverFilter`, or hold what runs with it",
-            None => "widen the range, or hold what runs with it",
-        };
+        let newest = input.catalog.releases.keys().rev().find(|known| range.allows(&known.chart()));
+        let at = newest.copied().filter(|_| required_hop::is_about(pin));
+        let filter = if pin.filter.is_some() { ", or its `semverFilter`," } else { "" };
+        let hint =
+            |release: &str| format!("widen the range{filter} to take {release}, or hold what runs with it");
+        let hint = required_hop::by_stop(&input.catalog.knowledge, (at, to), hint);
         return Finding::warn(ID, reason).at_pin(pin).hint(hint);
     }
     let reason = format!("`{value}` is a range, and moves by itself or not at all");
@@ -337,6 +340,8 @@ mod tests {
             assert!(found[0].reason.starts_with("`2026.8.2`, the version of linkerd-crds, stays behind"));
             assert!(found[0].reason.contains(why), "{:?}", found[0].reason);
             assert_eq!(of(path, "2026.8.3"), []);
+            let hint = of(path, "2024.11.8").remove(0).hint.unwrap();
+            assert!(hint.contains(" edge-25.7.6 first and edge-26.8.3 after it, or hold"), "{hint}");
         }
         let code = of("c.yaml", "{{ chart }}");
         assert_eq!(severities(&code), [Block]);
@@ -420,6 +425,24 @@ mod tests {
         let found = jaeger.check(ID);
         assert!(found[0].reason.contains("linkerd-jaeger is no longer published"));
         assert_eq!(severities(&found), [Info], "it was so with the release before");
+    }
+
+    #[test]
+    fn a_range_from_before_a_required_stop_is_led_by_it() {
+        let hint = |chart: &str, range: &str| {
+            let case = Case::default().pins(|b| {
+                let b = b.chart("a.yaml", "linkerd-control-plane", "2026.8.2");
+                b.chart("b.yaml", chart, range).stays(Reason::Range)
+            });
+            let known = ["edge-24.11.8", "edge-25.8.5", "edge-26.8.2", "edge-26.8.3"];
+            let case = case.catalog(|catalog| *catalog = crate::plan::testing::catalog(&known));
+            case.check(ID).remove(0).hint.unwrap()
+        };
+        let stop = "widen the range to take edge-25.7.6 first and edge-26.8.3 after it, or hold";
+        let straight = "widen the range to take edge-26.8.3, or hold what runs with it";
+        assert!(hint("linkerd-crds", "~2024.11.0").starts_with(stop));
+        assert_eq!(hint("linkerd-crds", "2025.x"), straight, "it is past the stop");
+        assert_eq!(hint("linkerd-viz", "~2024.11.0"), straight, "the stop is about the CRDs");
     }
 
     #[test]
