@@ -1,8 +1,8 @@
 //! Step 8, verify: what a change leaves apart in one installation, since it lies in another target or in none.
 //!
 //! In: the plan's moves and all pins of the installations that they serve. Out: a `block` where a control plane would go ahead
-//! of its CRDs, or images ahead of their chart; a `warn` where CRDs are held or suspended, or a value keeps images old. What the plan
-//! itself leaves behind is the business of the checks that look at its stays.
+//! of its CRDs, or images ahead of their chart; a `warn` where CRDs are held, suspended or left to Flux's image automation, or a value
+//! keeps images old. What the plan itself leaves behind is the business of the checks that look at its stays.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -74,17 +74,22 @@ pub(super) fn apart(input: &Verification<'_>) -> Vec<Finding> {
 
 /// Tells whether a pin says which release something runs.
 fn is_told(pin: &Pin) -> bool {
-    pin.stage == Stage::Platform
-        && !pin.is_off
-        && matches!(
-            pin.stays,
-            None | Some(Reason::Held | Reason::Suspended | Reason::Shared | Reason::UpToDate)
-        )
+    let tells = |reason| is_meant(reason) || matches!(reason, Reason::Shared | Reason::UpToDate);
+    pin.stage == Stage::Platform && !pin.is_off && pin.stays.is_none_or(tells)
+}
+
+/// Tells whether whoever keeps a pin where it is means it.
+fn is_meant(reason: Reason) -> bool {
+    reason.is_deliberate() || reason == Reason::ManagedByFlux
 }
 
 fn fixes(pin: &Pin, is_of: impl Fn(&str) -> bool) -> bool {
     let is_version = |form| matches!(form, Form::Chart | Form::Rendered);
     pin.readers().any(|reader| is_version(reader.form) && reader.chart.as_deref().is_some_and(&is_of))
+}
+
+fn by_policy(release: &str) -> String {
+    format!("let the image policy take {release}, or hold the control plane too")
 }
 
 fn by_hand(release: &str) -> String {
@@ -103,6 +108,10 @@ impl Apart {
                 match by {
                     Some(Reason::Suspended) => Finding::warn(ID, format!("{ahead} since they are suspended"))
                         .hint("resume them first, or hold the control plane too"),
+                    Some(Reason::ManagedByFlux) => {
+                        Finding::warn(ID, format!("{ahead} under Flux's image automation"))
+                            .hint(by_stop(knowledge, (Some(at), to), by_policy))
+                    }
                     Some(_) => Finding::warn(ID, format!("{ahead} by a comment"))
                         .hint(by_stop(knowledge, (Some(at), to), by_hand)),
                     None => {
@@ -157,7 +166,7 @@ impl<'a> Installation<'a> {
         self.pins.iter().find(|pin| self.moves(pin) && fixes(pin, is_control_plane))?;
         let crds: Vec<&'a Pin> = self.fixing(CRDS).collect();
         let (at, first) = (self.left(&crds)?, *crds.first()?);
-        let by = first.stays.filter(|reason| reason.is_deliberate());
+        let by = first.stays.filter(|reason| is_meant(*reason));
         // What the plan leaves behind itself is told by its reason.
         let is_own = first.stays.is_some() && input.target.has(first);
         (by.is_some() || !is_own).then(|| (first, CRDS.to_owned(), Apart::Plane { at, by }))
@@ -239,7 +248,11 @@ mod tests {
             plane(b, "own/cp.yaml", &["a"]).chart("b.yaml", "linkerd-crds", "2026.8.2").serves(&["b"])
         });
         assert_eq!(other, [""; 0], "those of another installation");
-        let wanted = [(Reason::Held, "by a comment"), (Reason::Suspended, "since they are suspended")];
+        let wanted = [
+            (Reason::Held, "by a comment"),
+            (Reason::Suspended, "since they are suspended"),
+            (Reason::ManagedByFlux, "under Flux's image automation"),
+        ];
         for (reason, why) in wanted {
             let found = told(|b| {
                 let crds = plane(b, "own/cp.yaml", &["a"])
@@ -255,18 +268,23 @@ mod tests {
 
     #[test]
     fn crds_from_before_a_required_stop_are_led_by_it() {
-        let hint = |crds: &str| {
+        let hint = |crds: &str, reason| {
             let case = Case::default().pins(|b| {
                 let b = plane(b, "cp.yaml", &["a"]).chart("crds.yaml", "linkerd-crds", crds);
-                b.serves(&["a"]).stays(Reason::Held)
+                b.serves(&["a"]).stays(reason)
             });
             let mut found = case.check(CheckId::VersionAgreement).into_iter();
             found.find(|found| found.reason.contains("ahead of its CRDs")).unwrap().hint.unwrap()
         };
         let straight = "apply by hand the CRDs of edge-26.8.3, or hold the control plane too";
-        assert_eq!(hint("2026.8.1"), straight);
-        let stop = "apply by hand the CRDs of edge-25.7.6 first and edge-26.8.3 after it, or hold";
-        assert!(hint("2024.11.8").starts_with(stop), "{}", hint("2024.11.8"));
+        assert_eq!(hint("2026.8.1", Reason::Held), straight);
+        for (reason, stop) in [
+            (Reason::Held, "apply by hand the CRDs of edge-25.7.6 first and edge-26.8.3 after it, or hold"),
+            (Reason::ManagedByFlux, "let the image policy take edge-25.7.6 first and edge-26.8.3 after it"),
+        ] {
+            let hint = hint("2024.11.8", reason);
+            assert!(hint.starts_with(stop), "{hint}");
+        }
     }
 
     #[test]
