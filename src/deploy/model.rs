@@ -42,7 +42,6 @@ pub use written::Written;
 const ROOTS: usize = 20_000;
 /// Roots that come of roots: an app of apps of apps.
 const WAVES: usize = 12;
-
 /// Maps of other clusters that are read for what all clusters have.
 const CLUSTERS: usize = 20_000;
 
@@ -280,11 +279,12 @@ impl<R: Default + Send> Builder<'_, R> {
     /// Reads what leads to others, and what others refer to, as the files have it.
     fn raw(&self) -> Vec<Kept> {
         // Most files have one object: a list for each of them would be mostly empty.
-        parallel::fold(self.entries.leading, |all: &mut Kept, (path, taken): &(RepoPath, bool)| {
+        let raw = parallel::fold(self.entries.leading, |all: &mut Kept, (path, taken): &(RepoPath, bool)| {
             let Kept { references, roots, .. } = self.read(path);
             all.references.extend(references);
             all.roots.extend(roots.into_iter().filter(|_| !taken));
-        })
+        });
+        Kept::with_clusters(raw, self.entries.objects)
     }
 
     /// Hands over what is kept of all builds; returns parts of releases whose other parts are elsewhere.

@@ -12,10 +12,11 @@ use crate::{
 };
 
 /// Resources whose blocks have the form of an object: type, `apiVersion`, `kind`.
-const TYPES: [(&str, &str, &str); 9] = [
+const TYPES: [(&str, &str, &str); 10] = [
     ("namespace", "v1", "Namespace"),
     ("pod", "v1", "Pod"),
     ("config_map", "v1", "ConfigMap"),
+    ("secret", "v1", "Secret"),
     ("deployment", "apps/v1", "Deployment"),
     ("stateful_set", "apps/v1", "StatefulSet"),
     ("daemonset", "apps/v1", "DaemonSet"),
@@ -79,7 +80,9 @@ fn object(version: &str, kind: &str, body: &Value) -> Value {
     let mut object = Value::map([("apiVersion", Value::made(version)), ("kind", Value::made(kind))]);
     for key in ["metadata", "spec", "data"] {
         if let Some(value) = body.get(key) {
-            object.insert(key, renamed(value, key == "data"));
+            // The provider encodes what a Secret has: its author writes it in plain text.
+            let name = if (kind, key) == ("Secret", "data") { "stringData" } else { key };
+            object.insert(name, renamed(value, key == "data"));
         }
     }
     object
