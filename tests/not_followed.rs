@@ -215,6 +215,26 @@ fn what_the_elements_of_a_merge_are_laid_over_is_told() {
 }
 
 #[test]
+fn a_version_that_a_set_asks_of_a_cluster_is_told_where_its_secret_is_made_of_it() {
+    let set = "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: mesh, namespace: argocd}\nspec:\n  \
+               generators:\n  - clusters: {}\n  template:\n    metadata: {name: '{{name}}'}\n    spec:\n      project: default\n      \
+               source:\n        repoURL: https://helm.linkerd.io/edge\n        chart: linkerd-control-plane\n        \
+               targetRevision: '{{metadata.annotations.mesh_version}}'\n      destination: {name: '{{name}}', namespace: mesh}\n";
+    let code = "set.yaml:14 {{metadata.annotations.mesh_version}} NotFollowed";
+    let main = "module \"bridge\" {\n  source = \"gitops-bridge-dev/gitops-bridge/helm\"\n  cluster = { addons = local.addons }\n}\n\
+                locals {\n  addons = {\n    mesh_version = \"2026.8.1\"\n    day = \"2026.8.2\"\n  }\n}\n";
+    assert_eq!(
+        told(&scanned(&[("set.yaml", set), ("main.tf", main)])),
+        ["main.tf:7 2026.8.1 NotFollowed", code]
+    );
+    let addons = "day: 2026.8.2\nmesh_version: 2026.8.1\n";
+    assert_eq!(
+        told(&scanned(&[("set.yaml", set), ("addons.yaml", addons)])),
+        ["addons.yaml:2 2026.8.1 NotFollowed", code]
+    );
+}
+
+#[test]
 fn a_condition_that_is_not_decided_makes_no_range() {
     let set = set("linkerd-crds", "{{ if semverCompare \">=26.1\" .mesh }}{{ .mesh }}{{ end }}");
     let file = "{\"name\": \"a\", \"mesh\": \"2026.8.2\"}";

@@ -1,4 +1,5 @@
-//! Step 5, pins: values beside those that are read, such as elements that a condition leaves out.
+//! Step 5, pins: values beside those that are read, such as elements that a condition leaves out, and those that are read of a
+//! cluster whose Secret somebody else writes.
 //!
 //! In: pins with names of their own, the texts they stand in. Out: by which names a release is told in a file, where its line
 //! does not speak of Linkerd.
@@ -8,10 +9,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Pin, PinKind};
 use crate::{deploy::Files, repo::RepoPath};
 
+/// What a cluster has that Argo CD's templates ask for.
+const OF_CLUSTERS: [&str; 2] = ["annotations", "labels"];
+
 /// The names by which releases are read, by the file they stand in and by files that are read like it.
 #[derive(Default)]
 pub(super) struct Siblings {
     names: BTreeMap<String, BTreeSet<String>>,
+    /// The annotations and labels of clusters: any file may be what their Secrets are written by.
+    asked: BTreeSet<String>,
 }
 
 // === impl Siblings ===
@@ -30,12 +36,15 @@ impl Siblings {
                 siblings.names.entry(set).or_default().insert(name.to_owned());
             }
         }
+        let untold = pins.iter().filter(|pin| pin.is_untold());
+        siblings.asked.extend(untold.flat_map(|pin| asked(&pin.value)).map(str::to_owned));
         siblings
     }
 
     /// Returns the names by which releases are read in a file, or in one like it: sets that many files have in common.
     pub fn names(&self, path: &RepoPath) -> Vec<&BTreeSet<String>> {
-        sets(path).into_iter().filter_map(|set| self.names.get(&set)).collect()
+        let own = sets(path).into_iter().filter_map(|set| self.names.get(&set));
+        own.chain((!self.asked.is_empty()).then_some(&self.asked)).collect()
     }
 }
 
@@ -48,6 +57,20 @@ fn sets(path: &RepoPath) -> [String; 3] {
     [path.as_str().to_owned(), format!("{folder}/*.{ending}"), format!("{above}/*/{name}")]
 }
 
+/// Lists the annotations and labels that the code of a template asks for.
+fn asked(code: &str) -> impl Iterator<Item = &str> {
+    let behind = OF_CLUSTERS.into_iter().flat_map(move |part| code.split(part).skip(1));
+    behind.filter_map(|rest| {
+        let name = rest.trim_start_matches([')', '.', ' ', '"', '`']);
+        let name = name.get(..name.find(|c| !is_name(c)).unwrap_or(name.len()))?;
+        (!name.is_empty()).then_some(name)
+    })
+}
+
+fn is_name(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
+}
+
 /// Returns the name that the text behind is given to: `version` of `  - version: "`.
 pub(super) fn name_before(text: &str) -> Option<&str> {
     let quoted = text.trim_end_matches(['"', '\'']);
@@ -56,7 +79,6 @@ pub(super) fn name_before(text: &str) -> Option<&str> {
     let with_sign = bare.strip_suffix('=').map(|given| given.trim_end_matches([':', '?', '+']));
     let given = with_sign.or_else(|| bare.strip_suffix(':').filter(|_| text.len() > bare.len()))?;
     let name = given.trim_end_matches([' ', '\t']).trim_end_matches(['"', '\'']);
-    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
     let name = name.get(name.trim_end_matches(is_name).len()..)?;
     (!name.is_empty()).then_some(name)
 }
@@ -79,6 +101,21 @@ mod tests {
         }
         for text in ["ghcr.io/acme/calendar:", "- ", "helm --version ", ": ", ""] {
             assert_eq!(name_before(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn code_asks_for_annotations_and_labels() {
+        for code in [
+            "{{metadata.annotations.mesh-version}}",
+            "{{ .metadata.labels.mesh-version | trim }}",
+            "{{ index .metadata.annotations \"mesh-version\" }}",
+            "{{ (get .metadata \"annotations\").mesh-version }}",
+        ] {
+            assert_eq!(asked(code).collect::<Vec<_>>(), ["mesh-version"], "{code}");
+        }
+        for code in ["{{ .values.version }}", "{{ .metadata.annotations }}", "{{ len .metadata.labels }}"] {
+            assert_eq!(asked(code).count(), 0, "{code}");
         }
     }
 
