@@ -10,7 +10,10 @@ use super::{
     element::{Element, overridden},
     generators::Reader,
 };
-use crate::deploy::{go_template::Stop, typed::typed, value::Value};
+use crate::{
+    deploy::{go_template::Stop, object::Labels, typed::typed, value::Value},
+    repo::RepoPath,
+};
 
 /// What is said of one merge key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -20,6 +23,9 @@ enum Part {
     /// The tree does not say what it is, and who knows it.
     Unknown(Option<String>),
 }
+
+/// A Secret of the tree by which a cluster is known: its file, and its labels.
+type Secret = (RepoPath, Labels);
 
 /// An element's merge keys, by which two are one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -78,7 +84,8 @@ impl Reader<'_> {
         Ok(all.into_iter().map(|(_, element)| element).collect())
     }
 
-    /// The elements of a generator by their keys, of which no two may be one.
+    /// The elements of a generator by their keys, of which no two may be one. Two Secrets of one cluster are those of two Argo CDs:
+    /// which of them a later generator means the tree does not say.
     fn keyed(
         &mut self,
         generator: &Value,
@@ -86,14 +93,23 @@ impl Reader<'_> {
         depth: usize,
     ) -> Result<Vec<(Key, Element)>, Stop> {
         let elements = self.nested(generator, depth)?.into_iter();
-        let all: Vec<_> = elements.map(|element| (Key::of(&element, names), element)).collect();
-        let mut seen = HashSet::new();
-        if all.iter().filter(|(key, _)| key.is_certain()).all(|(key, _)| seen.insert(key)) {
-            return Ok(all);
+        let mut all: Vec<_> = elements.map(|element| (Key::of(&element, names), element)).collect();
+        let mut known: HashMap<Key, HashSet<Option<Secret>>> = HashMap::new();
+        for (key, element) in all.iter().filter(|(key, _)| key.is_certain()) {
+            let (secrets, own) = (known.entry(key.clone()).or_default(), secret(element));
+            let may_be_apart = secrets.is_empty() || own.is_some() && !secrets.contains(&None);
+            if !may_be_apart || !secrets.insert(own) {
+                return Err(Stop::Refused(
+                    "the parameters from a generator were not unique by the given mergeKeys".to_owned(),
+                ));
+            }
         }
-        Err(Stop::Refused(
-            "the parameters from a generator were not unique by the given mergeKeys".to_owned(),
-        ))
+        for (key, _) in &mut all {
+            if known.get(key).is_some_and(|secrets| secrets.len() > 1) {
+                key.0.fill(Part::Unknown(None));
+            }
+        }
+        Ok(all)
     }
 
     fn lay_over(&mut self, all: &mut Vec<(Key, Element)>, over: &[(Key, Element)]) {
@@ -139,6 +155,12 @@ impl Reader<'_> {
         over.parameters.entries().for_each(|(key, value)| parameters.insert(key, value.clone()));
         parameters
     }
+}
+
+/// Returns the Secret of the tree that an element is of.
+fn secret(element: &Element) -> Option<Secret> {
+    let file = element.file.clone().filter(|_| !element.chosen_by.is_empty())?;
+    Some((file, element.chosen_by.clone()))
 }
 
 /// Whether two were chosen by a label of which one cluster has but one.
