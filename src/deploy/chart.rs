@@ -290,7 +290,7 @@ fn is_file(text: &Scalar) -> bool {
 }
 
 /// What a file under SOPS says in plain text; the rest is not known.
-fn opened(mut value: Value) -> Value {
+pub(super) fn opened(mut value: Value) -> Value {
     if value.remove("sops").is_none() {
         return value;
     }

@@ -223,9 +223,9 @@ impl<'a> Reader<'a> {
                 parameters.insert(key, Value::Scalar(Scalar::unknown(&who)));
             }
             // What is in `data` of a Secret is encoded.
-            let plain = secret.value.get("stringData").filter(|_| secret.value.get("sops").is_none());
             for key in ["name", "server", "project"] {
-                let said = plain.and_then(|data| data.scalar(&[key])).filter(|text| !text.text().is_empty());
+                let said = secret.value.scalar(&["stringData", key]);
+                let said = said.filter(|text| !text.text().is_empty() && !text.is_sealed());
                 said.into_iter().for_each(|said| parameters.insert(key, Value::Scalar(said.clone())));
             }
             if let Some(name) = parameters.scalar(&["name"]).and_then(Scalar::known).map(|n| normalized(&n)) {

@@ -289,6 +289,13 @@ fn clusters_are_known_by_the_metadata_of_their_secrets() {
         made(&[("set.yaml", &known), ("secrets.yaml", &of_east)]).0,
         ["East_1.a {n:east-1.a v:2026.8.2}", "in-cluster {n:in-cluster v:?}"]
     );
+    // SOPS leaves in plain text what its rule does not name.
+    let sealed = secret("east", "dev").replace("{name: east}", "{name: East, server: 'ENC[x]'}");
+    let named = of("clusters: {}", "{n: '{{nameNormalized}}', s: '{{server}}'}", false);
+    assert_eq!(
+        made(&[("set.yaml", &named), ("secrets.yaml", &(sealed + "sops: {mac: x}\n"))]).0,
+        ["East {n:east s:?}", "in-cluster {n:in-cluster s:https://kubernetes.default.svc}"]
+    );
     // Argo CD's own cluster is one of them, unless a Secret describes it.
     let flat = of("clusters: {}", "{v: '{{metadata.labels.linkerd}}'}", false);
     let with_own = |own: &str| made(&[("set.yaml", &flat), ("secrets.yaml", &(secrets.clone() + own))]).0;

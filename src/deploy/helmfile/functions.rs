@@ -136,6 +136,12 @@ impl<'f> Run<'f> {
         }
     }
 
+    /// Reads a file that SOPS has encrypted; `None` for any other.
+    pub fn sealed(&self, path: &RepoPath, by: &RepoPath) -> Option<Value> {
+        let value = read::mapping(&self.text(path, by)?, self.files.ceilings()).ok()?;
+        value.get("sops").is_some().then_some(value)
+    }
+
     /// Fills a text of a file; `None` where nothing comes of it, which is noted.
     pub fn fill(&self, text: &Scalar, dot: &Value, folder: &str, path: &RepoPath) -> Option<Scalar> {
         let own = Own { run: self, folder, path, depth: DEPTH };

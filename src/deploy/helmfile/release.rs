@@ -293,7 +293,7 @@ fn layers(loader: &Loader<'_>, state: &State, release: &Value, dot: &Value) -> V
         }
     }
     for secret in release.list_at("secrets").iter().filter_map(Value::as_scalar) {
-        layers.push(Layer::outside(format!("{}, which is encrypted", secret.text())));
+        layers.extend(secrets(loader, state, &format!("{prefix}{}", secret.text())));
     }
     let sets = [
         ("setTemplate", ParameterKind::Looks),
@@ -308,6 +308,16 @@ fn layers(loader: &Loader<'_>, state: &State, release: &Value, dot: &Value) -> V
         Some(Layer::Outside { who, target: item.scalar(&["name"]).cloned(), optional: false, text: None })
     }));
     layers
+}
+
+/// Reads what SOPS leaves in plain text of the files that a name of secrets means; what another tool hides is not known.
+fn secrets(loader: &Loader<'_>, state: &State, name: &str) -> Vec<Layer> {
+    let outside = || Layer::outside(format!("{name}, which is encrypted"));
+    let files = loader.found(name, &state.path, state.path.folder(), false);
+    let read = files.iter().map(|file| loader.run.sealed(file, &state.path));
+    let layer = |value| without_secrets(Layer::values(&chart::opened(value)));
+    let layers: Vec<Layer> = read.map(|value| value.map_or_else(outside, layer)).collect();
+    if layers.is_empty() { vec![outside()] } else { layers }
 }
 
 fn without_secrets(layer: Layer) -> Layer {

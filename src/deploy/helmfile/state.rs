@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     deploy::{
+        chart::{merged, opened},
         json_patch::Guard,
         note::About,
         read,
@@ -189,22 +190,24 @@ impl<'f> Loader<'f> {
         let fallback = spec.is_some_and(|s| s.text(&["mergeStrategy"]).is_some_and(|t| t == "fallback"));
         let dot = self.dot(before);
         let mut own = self.listed(entries, path, folder, &dot, strict);
+        let secrets = self.secrets(spec, path, folder);
         if let Some(top) = self.run.top {
             if fallback {
                 own.reverse();
             }
             let defaults = self.listed(state.list_at("values"), path, folder, &dot, true);
-            let layers = [before.all()].into_iter().chain(defaults).chain(own).chain([given.clone()]);
+            let last = own.into_iter().chain([secrets, given.clone()]);
+            let layers = [before.all()].into_iter().chain(defaults).chain(last);
             return Values { defaults: Value::empty(), own: self.topped(top, layers) };
         }
         let own = own.iter().fold(Value::empty(), |all, value| match fallback {
             true => over(value, &all),
-            false => crate::deploy::chart::merged(&all, value),
+            false => merged(&all, value),
         });
         let defaults = self.entries(state.list_at("values"), path, folder, &dot);
         Values {
             defaults: laid(&before.defaults, &defaults, false),
-            own: over(&over(&before.own, &own), given),
+            own: over(&over(&before.own, &laid(&own, &secrets, false)), given),
         }
     }
 
@@ -221,7 +224,7 @@ impl<'f> Loader<'f> {
     /// Reads a list of values, mappings and names of files, and lays each over those before it.
     pub fn entries(&self, entries: &[Value], path: &RepoPath, folder: &str, dot: &Value) -> Value {
         let all = self.listed(entries, path, folder, dot, true);
-        all.iter().fold(Value::empty(), |all, value| crate::deploy::chart::merged(&all, value))
+        all.iter().fold(Value::empty(), |all, value| merged(&all, value))
     }
 
     fn listed(
@@ -265,6 +268,15 @@ impl<'f> Loader<'f> {
         found
     }
 
+    /// Reads the secrets of an environment as far as SOPS leaves them in plain text. What another tool hides is not known.
+    fn secrets(&self, environment: Option<&Value>, path: &RepoPath, folder: &str) -> Value {
+        let names = environment.map_or(&[][..], |environment| environment.list_at("secrets"));
+        let names = names.iter().filter_map(Value::as_scalar);
+        let files = names.flat_map(|name| self.found(&name.text(), path, folder, false));
+        let read = files.filter_map(|file| self.run.sealed(&file, path));
+        read.fold(Value::empty(), |all, value| laid(&all, &named(&opened(value)), false))
+    }
+
     fn values_file(&self, file: &RepoPath, by: &RepoPath, dot: &Value) -> Value {
         if file.name().ends_with(".hcl") {
             self.run.note(by, About::Unfollowed("values in HCL"));
@@ -276,12 +288,7 @@ impl<'f> Loader<'f> {
         });
         let value = text.map(|text| read::mapping(&text, self.run.files.ceilings()));
         match value {
-            Some(Ok(value)) if value.get("sops").is_some() => {
-                let why = "SOPS encrypts it".to_owned();
-                self.run.note(file, About::Unread { what: "its values".to_owned(), why });
-                Value::empty()
-            }
-            Some(Ok(value)) => named(&value),
+            Some(Ok(value)) => named(&opened(value)),
             Some(Err(error)) => {
                 self.run.note(file, About::Unread { what: "its values".to_owned(), why: error.to_string() });
                 Value::empty()

@@ -1,11 +1,14 @@
 //! Clusters whose names do not say by themselves which is meant. Argo CD knows one by two: a destination has the name or the
 //! server, and a Secret in the tree both. Flux knows several by one: what has the address of a cluster is of a namespace.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+};
 
 use super::{Mark, group::has_plane, reach::Lot, top::Away};
 use crate::{
-    deploy::{argo, files::Files, object::Object},
+    deploy::{argo, files::Files, object::Object, value::Scalar},
     repo::RepoPath,
 };
 
@@ -65,8 +68,11 @@ pub(super) fn known(files: &dyn Files, entries: &[RepoPath]) -> BTreeSet<(String
         |path: &&RepoPath| files.file(path.as_str()).is_ok_and(|file| file.text.contains(argo::SECRET_TYPE));
     let objects = entries.iter().filter(has_any).flat_map(|path| Object::of_file(files, path));
     let both = |object: Object| {
-        let text = |key: &str| object.value.text(&["stringData", key]).filter(|text| !text.is_empty());
-        Some((text("name")?.into_owned(), text("server")?.into_owned()))
+        let text = |key: &str| {
+            let shown = object.value.scalar(&["stringData", key]).filter(|text| !text.is_sealed());
+            shown.and_then(Scalar::known).filter(|text| !text.is_empty()).map(Cow::into_owned)
+        };
+        Some((text("name")?, text("server")?))
     };
     objects.filter(argo::is_cluster).filter_map(both).collect()
 }
