@@ -121,7 +121,8 @@ pub(super) fn pointed<'v>(object: &'v Value, pointer: &str) -> Option<&'v Value>
     find(object, &steps(pointer))
 }
 
-fn steps(pointer: &str) -> Vec<String> {
+/// Takes a JSON pointer apart.
+pub(super) fn steps(pointer: &str) -> Vec<String> {
     pointer.split('/').skip(1).map(unescape).map(Cow::into_owned).collect()
 }
 

@@ -23,6 +23,7 @@ pub(crate) mod json_patch;
 pub(crate) mod k3s;
 pub(crate) mod kinds;
 pub mod kustomize;
+pub(crate) mod kyverno;
 pub(crate) mod merge;
 pub(crate) mod model;
 pub(crate) mod note;

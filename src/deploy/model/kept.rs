@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::{
-    deploy::{argo, flux, handed, kinds, object::Object, openshift, value::Scalar},
+    deploy::{argo, flux, handed, kinds, kyverno, object::Object, openshift, value::Scalar},
     repo::RepoPath,
 };
 
@@ -67,7 +67,8 @@ impl Kept {
 
     /// Sorts an object in, of a template those that it has.
     pub fn take(&mut self, object: Object, mentions: &dyn Fn(&Object) -> bool) {
-        openshift::processed(object).into_iter().for_each(|object| self.sort(object, mentions));
+        let all = openshift::processed(object).into_iter().map(kyverno::patched);
+        all.for_each(|object| self.sort(object, mentions));
     }
 
     fn sort(&mut self, object: Object, mentions: &dyn Fn(&Object) -> bool) {
