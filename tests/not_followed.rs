@@ -447,3 +447,15 @@ fn a_version_that_is_put_together_is_known_though_it_is_written_in_no_one_place(
     let versions = Vec::from_iter(found.pins().map(|pin| (&*pin.value, pin.version)));
     assert_eq!(versions, [("2026.7.2", "edge-26.7.2".parse().ok())]);
 }
+
+#[test]
+fn a_release_that_flux_waits_for_in_another_way_is_told() {
+    let text = format!(
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: cp, namespace: linkerd}}\nspec:\n  \
+         chart: {{spec: {{chart: linkerd-control-plane, version: 2026.8.1, sourceRef: {{kind: HelmRepository, name: edge}}}}}}\n  \
+         values:\n    x:\n{FAR}  dependsOn:\n  - name: crds\n    readyExpr: \
+         dep.status.history[0].chartVersion.startsWith('2026.8.1')\n"
+    );
+    let told = told(&scanned(&[("cp.yaml", &text)]));
+    assert!(told.iter().any(|line| line == "cp.yaml:16 2026.8.1 NotFollowed"), "{told:?}");
+}

@@ -7,6 +7,7 @@
 pub(crate) mod apply;
 pub(crate) mod argo;
 pub(crate) mod build;
+mod cel;
 pub(crate) mod chart;
 pub(crate) mod cluster;
 pub(crate) mod difference;

@@ -22,7 +22,6 @@ use super::{
     chart::ChartRelease,
     cluster::Cluster,
     files::Files,
-    flux,
     kinds::{self, Deployer, Makes},
     kustomize,
     note::{About, Bound, Note},
@@ -307,23 +306,6 @@ impl<R: Default + Send> Builder<'_, R> {
             }
         }
         parts
-    }
-
-    /// Hands over what is kept; `is_deployed` says whether it is deployed so.
-    fn hand_over(&self, kept: &Kept, all: &Cluster<'_>, is_deployed: bool, said: &mut Said<R>) {
-        let cluster = Cluster::within(&kept.references, all);
-        for object in &kept.releases {
-            // What a source has is rendered by whoever asks for it.
-            let sources = kinds::sources(object, &cluster);
-            let asks = object.by.as_ref().unwrap_or(&object.file);
-            for own in &self.variants(&cluster, &sources, asks, &mut said.facts) {
-                let release = self.release(object, &Cluster::within(own.iter().copied(), &cluster), said);
-                let release = release.filter(|_| is_deployed && object.group() != flux::SOURCES);
-                release.iter().for_each(|release| self.used(release, &mut said.facts));
-            }
-        }
-        let objects = kept.releases.iter().chain(&kept.objects);
-        objects.for_each(|object| (self.take)(&mut said.facts, Fact::Object(object, &cluster)));
     }
 
     /// Says of roots that they are not built.

@@ -7,6 +7,7 @@ mod artifact;
 mod awaited;
 mod copied;
 pub mod envsubst;
+mod expressions;
 pub mod helm_release;
 mod ignored;
 pub mod kustomization;
@@ -18,11 +19,12 @@ pub mod substitute;
 mod tests;
 
 pub use copied::copies;
+pub use expressions::{awaited_values, expressions, kustomization};
 pub use helm_release::{
     chart_source, depends_on, helm_release, is_of_tree, laid_over, optional_sources, part, post_rendered,
     unapplied, value_sources,
 };
-pub use kustomization::{concerns, flux_instance, instance_concerns, kustomization};
+pub use kustomization::{concerns, flux_instance, instance_concerns};
 pub use resource_set::{provided_by, providers, resource_set};
 pub use substitute::variable_sources;
 

@@ -4,7 +4,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::{After, Asked, Builder, CLUSTERS, Fact, Said, written::deployer_of};
+use super::{After, Asked, Builder, CLUSTERS, Fact, Kept, Said, written::deployer_of};
 use crate::{
     deploy::{
         build::Build,
@@ -20,6 +20,25 @@ use crate::{
 };
 
 impl<R: Default + Send> Builder<'_, R> {
+    /// Hands over what is kept; `is_deployed` says whether it is deployed so.
+    pub(super) fn hand_over(&self, kept: &Kept, all: &Cluster<'_>, is_deployed: bool, said: &mut Said<R>) {
+        let cluster = Cluster::within(&kept.references, all);
+        for object in &kept.releases {
+            // What a source has is rendered by whoever asks for it.
+            let sources = kinds::sources(object, &cluster);
+            let asks = object.by.as_ref().unwrap_or(&object.file);
+            for own in &self.variants(&cluster, &sources, asks, &mut said.facts) {
+                let release = self.release(object, &Cluster::within(own.iter().copied(), &cluster), said);
+                let release = release.filter(|_| is_deployed && object.group() != flux::SOURCES);
+                release.iter().for_each(|release| self.used(release, &mut said.facts));
+            }
+        }
+        let objects = kept.releases.iter().chain(&kept.objects);
+        objects.for_each(|object| (self.take)(&mut said.facts, Fact::Object(object, &cluster)));
+        let compared = flux::awaited_values(&kept.releases, &kept.references, &cluster, self.files);
+        (self.take)(&mut said.facts, Fact::Guards(&compared));
+    }
+
     /// Lists what is read beside the cluster for something that has its values from objects: what each cluster has in their
     /// place, or nothing.
     pub(super) fn variants<'c>(

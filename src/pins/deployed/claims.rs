@@ -27,6 +27,7 @@ use crate::{
         umbrella,
         value::Via,
     },
+    linkerd::EdgeVersion,
     pins::{
         Deployment, Form, PinKind, Reason, Skipped,
         found::{Spec, opaque},
@@ -187,15 +188,19 @@ impl Claims {
         self.others_values.extend(files.filter(|path| *path != own).cloned());
     }
 
-    /// Takes what is only compared with a version: it moves with it, since kustomize fails where they differ.
+    /// Takes what is only compared with a version: it moves with it, since kustomize fails where they differ, and Flux waits.
     pub fn guards(&mut self, guards: &[Guard]) {
+        let agrees = |guard: &&Guard| {
+            let both = release_of(&guard.guard).zip(release_of(&guard.value));
+            both.is_none_or(|((_, guard), (_, value))| guard == value)
+        };
         let is_version = |guard: &&Guard| {
             let text = guard.guard.text();
             [Expects::Chart, Expects::Edge].into_iter().any(|expects| {
                 matches!(judge(&text, expects), Judged::Version(VersionText { form, .. }) if form != Form::Opaque)
             })
         };
-        self.guards.extend(guards.iter().filter(is_version).cloned());
+        self.guards.extend(guards.iter().filter(is_version).filter(agrees).cloned());
     }
 
     /// Adds what another has gathered of objects as their files have them.
@@ -348,21 +353,7 @@ impl Claims {
     /// Returns every place once.
     pub(super) fn into_places(mut self) -> Places {
         self.settle();
-        let mut guarded = Guarded::default();
-        // A guard may be compared with a text that only guards another one.
-        for Guard { guard, value } in std::mem::take(&mut self.guards) {
-            let Some((spec, at, is_off)) = self.read_at(&value) else { continue };
-            let mut own = Self::default();
-            own.take(&guard, &spec);
-            for claim in &own.claims {
-                guarded.note((claim.path.clone(), claim.span.start), at.clone());
-            }
-            match is_off {
-                true => self.append_off(own),
-                false => self.append(own),
-            }
-            self.settle();
-        }
+        let guarded = self.take_guards();
         // A base is completed by those that take it in.
         let annotated = std::mem::take(&mut self.annotated);
         let is_complete = |c: &Claim| c.written && annotated.contains(&(c.path.clone(), c.span.end));
@@ -398,6 +389,36 @@ impl Claims {
             }
         }
         Places { claims, guarded, foreign: self.foreign.silent() }
+    }
+
+    /// Takes what is compared with places that something reads.
+    fn take_guards(&mut self) -> Guarded {
+        let mut guarded = Guarded::default();
+        let mut open = std::mem::take(&mut self.guards);
+        // A guard may be compared with a text that only guards another one.
+        while !open.is_empty() {
+            let read: Vec<_> = open.iter().map(|guard| self.read_at(&guard.value)).collect();
+            let (before, mut left) = (open.len(), Vec::new());
+            for (guard, read) in open.into_iter().zip(read) {
+                let Some((spec, at, is_off)) = read else {
+                    left.push(guard);
+                    continue;
+                };
+                let expects = release_of(&guard.guard).map_or(spec.expects, |(expects, _)| expects);
+                let mut own = Self::default();
+                own.take(&guard.guard, &Spec { expects, ..spec });
+                for claim in &own.claims {
+                    guarded.note((claim.path.clone(), claim.span.start), at.clone());
+                }
+                match is_off {
+                    true => self.append_off(own),
+                    false => self.append(own),
+                }
+            }
+            self.settle();
+            open = if left.len() < before { left } else { Vec::new() };
+        }
+        guarded
     }
 
     /// Says what reads the places in which a scalar was written, where the first of them begins, and whether it is of nothing
@@ -436,4 +457,11 @@ impl Claims {
         });
         self.settled = self.claims.len();
     }
+}
+
+/// Reads a text that is a release, under whichever of its names.
+fn release_of(text: &Scalar) -> Option<(Expects, EdgeVersion)> {
+    let text = text.text();
+    let tag = text.parse::<EdgeVersion>().ok().map(|version| (Expects::Edge, version));
+    tag.or_else(|| Some((Expects::Chart, EdgeVersion::from_chart(&text)?)))
 }

@@ -8,7 +8,7 @@ use super::{
     pods::{Injection, asks, injection, opted_out, take_asking, told},
 };
 use crate::{
-    deploy::{Cluster, Object, Scalar, Value, kinds},
+    deploy::{Cluster, Object, Scalar, Value, flux, kinds},
     linkerd,
     pins::{
         Home, Reason, ScanOptions,
@@ -38,6 +38,7 @@ pub(in crate::pins) fn take_object(
     let from: Vec<&RepoPath> = [&object.file].into_iter().chain(&object.by).collect();
     let injected = name.as_deref().map_or(Injection::Open, |name| injection(name, &from, cluster));
     let home = |labels| options.homes.then(|| Home::new(name.as_deref(), labels));
+    take_expressions(object, claims);
     let mut todo = vec![(Vec::<&str>::new(), &object.value, None)];
     while let Some((path, value, labels)) = todo.pop() {
         let annotations = || [path.as_slice(), &["annotations"]].concat();
@@ -73,6 +74,16 @@ pub(in crate::pins) fn take_object(
             todo.extend(below.map(|(key, value)| ([path.as_slice(), &[key]].concat(), value, labels)));
             todo.extend(value.items().iter().map(|item| ([path.as_slice(), &["[]"]].concat(), item, None)));
         }
+    }
+}
+
+/// Takes the releases of expressions about Linkerd by which Flux waits. Whatever is held against such a text as a whole goes with
+/// it, and what is made of others is not followed.
+fn take_expressions(object: &Object, claims: &mut Claims) {
+    let all = flux::expressions(object);
+    let speaks = |text: &&Scalar| text.text().contains("inkerd");
+    if !all.is_empty() && object.value.scalars().iter().any(speaks) {
+        all.into_iter().for_each(|text| claims.take_not_followed(text));
     }
 }
 

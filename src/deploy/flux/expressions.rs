@@ -1,0 +1,264 @@
+//! What expressions hold against texts by which Flux waits: where one no longer comes true, what waits is stuck.
+//!
+//! In: objects with such expressions, and those that they are about. Out: each text with the value that it has to agree with.
+//! Sources: `docs/spec/v1/kustomizations.md` of kustomize-controller ("Health check expressions", "Dependency Ready Expression"),
+//! `docs/spec/v2/helmreleases.md` of helm-controller, `checkDependencies` of flux-operator. Of a status only the version of a
+//! chart is known.
+
+use std::{
+    cell::RefCell,
+    collections::{BTreeSet, HashMap},
+};
+
+use super::{
+    KUSTOMIZATIONS, OPERATOR, RELEASES, SOURCES,
+    helm_release::{chart_source, helm_release},
+};
+use crate::deploy::{
+    build::Build,
+    cel::{self, Step},
+    cluster::{Cluster, Reference},
+    files::Files,
+    json_patch::Guard,
+    object::Object,
+    typed::is_true,
+    value::{Scalar, Value},
+};
+
+/// The groups of objects that wait by expressions.
+const GROUPS: [&str; 3] = [KUSTOMIZATIONS, RELEASES, OPERATOR];
+/// The expressions of a health check.
+const CHECKS: [&str; 3] = ["inProgress", "failed", "current"];
+/// Objects that the health checks of one Kustomization look at, each as often as it may be compared.
+const LOOKS: usize = 200_000;
+
+/// Lists the expressions of an object by which Flux waits.
+pub fn expressions(object: &Object) -> Vec<&Scalar> {
+    let spec = object.value.get("spec").filter(|_| GROUPS.contains(&&*object.group()));
+    let Some(spec) = spec else { return Vec::new() };
+    let checks = spec.list_at("healthCheckExprs").iter();
+    let checks = checks.flat_map(|check| CHECKS.into_iter().filter_map(move |key| check.scalar(&[key])));
+    checks.chain(spec.list_at("dependsOn").iter().filter_map(|on| on.scalar(&["readyExpr"]))).collect()
+}
+
+/// Builds a Kustomization, with what its health checks compare.
+pub fn kustomization(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> Build {
+    let mut build = super::kustomization::kustomization(object, cluster, files);
+    if let Some(spec) = object.value.get("spec").filter(|spec| spec.get("healthCheckExprs").is_some()) {
+        let around = Cluster::within(&build.objects, cluster);
+        let compared = checked(spec, &build.objects, &Versions::new(&around, files));
+        build.guards.extend(compared);
+    }
+    build
+}
+
+/// Lists what the health checks of a Kustomization compare of its objects.
+fn checked(spec: &Value, objects: &[Object], versions: &Versions<'_>) -> Vec<Guard> {
+    let called = |kind: &str, name: &str| format!("{kind}/{name}");
+    let named = spec.list_at("healthChecks").iter();
+    let named: BTreeSet<String> =
+        named.filter_map(|one| Some(called(&one.text(&["kind"])?, &one.text(&["name"])?))).collect();
+    let is_for_all = is_true(spec, &["wait"]);
+    let is_checked = |object: &Object| {
+        let name = object.name().map(Scalar::text).unwrap_or_default();
+        is_for_all || named.contains(&called(&object.kind(), &name))
+    };
+    let (mut found, mut left) = (Vec::new(), LOOKS);
+    for check in spec.list_at("healthCheckExprs") {
+        let (Some(version), Some(kind)) = (check.text(&["apiVersion"]), check.text(&["kind"])) else {
+            continue;
+        };
+        let group = version.split_once('/').map_or("", |(group, _)| group);
+        for text in CHECKS.into_iter().filter_map(|key| check.scalar(&[key])) {
+            let whole = text.text();
+            let compared = cel::comparisons(&whole);
+            let Some(rest) = left.checked_sub(objects.len() * compared.len()) else { return found };
+            left = rest;
+            if compared.is_empty() {
+                continue;
+            }
+            for object in objects.iter().filter(|object| object.is(group, &kind) && is_checked(object)) {
+                found.extend(guards(text, &compared, |path| versions.value(path, object)));
+            }
+        }
+    }
+    found
+}
+
+/// Lists what releases, and other objects that wait for each other, compare of those that they depend on.
+pub fn awaited_values(
+    releases: &[Object],
+    others: &[Object],
+    cluster: &Cluster<'_>,
+    files: &dyn Files,
+) -> Vec<Guard> {
+    let awaited = |object: &Object| -> Vec<Value> {
+        let all = object.value.get("spec").map_or(&[][..], |spec| spec.list_at("dependsOn")).iter();
+        let all = all.filter(|on| on.get("readyExpr").is_some()).cloned();
+        if GROUPS.contains(&&*object.group()) { all.collect() } else { Vec::new() }
+    };
+    let waiting = releases.iter().chain(others).map(|object| (object, awaited(object)));
+    let waiting: Vec<(&Object, Vec<Value>)> = waiting.filter(|(_, awaited)| !awaited.is_empty()).collect();
+    if waiting.is_empty() {
+        return Vec::new();
+    }
+    let around = Cluster::within(releases, cluster);
+    let versions = Versions::new(&around, files);
+    let mut found = Vec::new();
+    for (object, awaited) in &waiting {
+        for on in awaited {
+            let Some((text, name)) = on.scalar(&["readyExpr"]).zip(on.text(&["name"])) else { continue };
+            // Those of a ResourceSet may be of any kind, and their fields are variables by themselves.
+            let is_set = object.is(OPERATOR, "ResourceSet");
+            let said = |key: &str| on.text(&[key]).unwrap_or_default();
+            let (version, kind) = match is_set {
+                true => (said("apiVersion"), said("kind")),
+                false => (object.api_version(), object.kind()),
+            };
+            let group = version.split_once('/').map_or("", |(group, _)| group);
+            let namespace = on.text(&["namespace"]).or_else(|| object.namespace().and_then(Scalar::known));
+            let namespace = namespace.as_deref();
+            let wanted = Reference { group, kind: &kind, name: &name, namespace, from: &object.file };
+            let dependency = around.find(wanted);
+            let value = |path: &[Step<'_>]| match path {
+                _ if is_set => versions.value(path, dependency?),
+                [Step::Key("dep"), rest @ ..] => versions.value(rest, dependency?),
+                [Step::Key("self"), rest @ ..] => versions.value(rest, object),
+                _ => None,
+            };
+            let whole = text.text();
+            found.extend(guards(text, &cel::comparisons(&whole), value));
+        }
+    }
+    found
+}
+
+/// Pairs texts of an expression with the values that they are compared with.
+fn guards(
+    text: &Scalar,
+    compared: &[cel::Comparison<'_>],
+    value: impl Fn(&[Step<'_>]) -> Option<Scalar>,
+) -> Vec<Guard> {
+    let pair = |one: &cel::Comparison<'_>| {
+        Some(Guard { guard: text.cut(one.text.clone()), value: value(&one.path)? })
+    };
+    compared.iter().filter_map(pair).collect()
+}
+
+/// The versions of charts in a cluster, each looked for once.
+struct Versions<'c> {
+    cluster: &'c Cluster<'c>,
+    files: &'c dyn Files,
+    known: RefCell<HashMap<*const Object, Option<Scalar>>>,
+}
+
+// === impl Versions ===
+
+impl<'c> Versions<'c> {
+    fn new(cluster: &'c Cluster<'c>, files: &'c dyn Files) -> Self {
+        Self { cluster, files, known: RefCell::default() }
+    }
+
+    /// Finds what a path leads to in an object of the cluster.
+    fn value(&self, path: &[Step<'_>], object: &Object) -> Option<Scalar> {
+        use Step::{Each, Index, Key};
+        let kind = match path {
+            [Key("status"), Key("history"), Index(0) | Each, Key("chartVersion" | "appVersion")]
+            | [Key("status"), Key("lastAttemptedRevision" | "lastAppliedRevision")] => Some("HelmRelease"),
+            [Key("status"), Key("artifact"), Key("revision")] => Some("HelmChart"),
+            _ => None,
+        };
+        if kind.is_some_and(|kind| object.kind() == kind) {
+            return self.of(object);
+        }
+        let value = path.iter().try_fold(&object.value, |value, step| match step {
+            Key(key) => value.get(key),
+            Index(index) => value.items().get(*index),
+            Each => None,
+        });
+        value?.as_scalar().cloned()
+    }
+
+    /// Returns the version of the chart that an object asks for.
+    fn of(&self, object: &Object) -> Option<Scalar> {
+        let place = std::ptr::from_ref(object);
+        if let Some(known) = self.known.borrow().get(&place) {
+            return known.clone();
+        }
+        let release = match &*object.group() {
+            RELEASES => helm_release(object, self.cluster, self.files),
+            SOURCES => chart_source(object, self.cluster, self.files),
+            _ => None,
+        };
+        let version = release.and_then(|release| release.version);
+        self.known.borrow_mut().insert(place, version.clone());
+        version
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        deploy::testing::{files, objects},
+        repo::RepoPath,
+    };
+
+    fn pairs(found: &[Guard]) -> Vec<String> {
+        found.iter().map(|one| format!("{} {}", one.guard.text(), one.value.text())).collect()
+    }
+
+    const OBJECTS: &str = "kind: ConfigMap\napiVersion: v1\nmetadata: {name: c, namespace: n}\ndata: {v: 1.2.3, w: x}\n---\n\
+        apiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nmetadata: {name: o, namespace: n}\nspec: {url: 'oci://a/b', ref: {tag: 1.2.4}}\n---\n\
+        apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmChart\nmetadata: {name: h, namespace: n}\n\
+        spec: {chart: b, version: 1.2.5, sourceRef: {kind: HelmRepository, name: a}}\n---\n\
+        apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: r, namespace: n}\n\
+        spec: {chartRef: {kind: OCIRepository, name: o}, dependsOn: [{name: s, readyExpr: \"\
+        dep.status.lastAttemptedRevision == 'a' || self.metadata.name == 'b'\"}, {name: gone, readyExpr: \"dep.metadata.name == 'c'\"}]}\n---\n\
+        apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: s, namespace: n}\n\
+        spec: {chart: {spec: {chart: b, version: 1.2.6, sourceRef: {kind: HelmRepository, name: a}}}}\n";
+
+    fn checks(spec: &str) -> Vec<String> {
+        let text = format!(
+            "apiVersion: {KUSTOMIZATIONS}/v1\nkind: Kustomization\nmetadata: {{name: k, namespace: n}}\nspec:\n  path: ./a\n{spec}  \
+             sourceRef: {{kind: GitRepository, name: g}}\n  healthCheckExprs:\n  - apiVersion: v1\n    kind: ConfigMap\n    \
+             current: data.v == 'a'\n    failed: data.gone == 'b' || data.w == 'c'\n  - apiVersion: {RELEASES}/v2\n    kind: HelmRelease\n    \
+             current: status.history[0].chartVersion == 'd' && status.history[1].chartVersion == 'e'\n  - apiVersion: {SOURCES}/v1\n    \
+             kind: HelmChart\n    current: status.artifact.revision == 'f'\n"
+        );
+        let tree = files(&[("k.yaml", &text), ("a/all.yaml", OBJECTS)]);
+        let all = Object::of_file(&tree, &RepoPath::new("k.yaml").unwrap());
+        pairs(&kustomization(&all[0], &Cluster::new(&all), &tree).guards)
+    }
+
+    #[test]
+    fn health_checks_compare_the_objects_that_are_checked() {
+        assert_eq!(checks("  wait: true\n"), ["c x", "a 1.2.3", "d 1.2.4", "d 1.2.6", "f 1.2.5"]);
+        assert_eq!(checks("  healthChecks: [{kind: HelmRelease, name: s}]\n"), ["d 1.2.6"]);
+        assert_eq!(checks(""), [""; 0], "nothing is checked");
+    }
+
+    #[test]
+    fn a_release_compares_what_it_depends_on_and_itself() {
+        let all = objects(OBJECTS);
+        let (releases, others): (Vec<Object>, Vec<Object>) =
+            all.into_iter().partition(|object| object.kind() == "HelmRelease");
+        let found = awaited_values(&releases, &others, &Cluster::new(&others), &files(&[]));
+        assert_eq!(pairs(&found), ["a 1.2.6", "b r"]);
+    }
+
+    #[test]
+    fn the_objects_that_checks_look_at_are_bounded() {
+        let all = objects(&"---\napiVersion: v1\nkind: X\nmetadata: {name: x}\nv: y\n".repeat(500));
+        let check = |times: usize| {
+            let spec = format!(
+                "wait: true\nhealthCheckExprs: [{{apiVersion: v1, kind: X, current: \"{}true\"}}]\n",
+                "v == 'y' || ".repeat(times)
+            );
+            let tree = files(&[("spec.yaml", &spec)]);
+            let spec = tree.documents("spec.yaml").unwrap()[0].clone();
+            checked(&spec, &all, &Versions::new(&Cluster::new(&all), &tree)).len()
+        };
+        assert_eq!((check(2), check(500)), (1000, 0));
+    }
+}
