@@ -6,6 +6,7 @@
 mod channels;
 mod class;
 mod commands;
+mod escapes;
 mod mappings;
 mod number;
 mod numbers;
@@ -66,13 +67,14 @@ impl Told {
 /// near a line that speaks of Linkerd, or under a name that such a line reads, or in a file of that name, and not as the tag
 /// of another's image. Nothing else counts as other channels do: those ask that the file speaks of Linkerd anywhere.
 pub(super) fn pins(file: &TextFile<'_>, known: &[Pin], reason: Reason) -> Told {
-    named(file, known.iter().map(|pin| pin.site.span.clone()).collect(), &[], |_| reason)
+    let known = known.iter().map(|pin| pin.site.span.clone()).collect();
+    named(file, known, &[], |_, token| Some(token), |_| reason)
 }
 
 /// Reports those of a file that machines read: what a comment names nothing deploys, and of all else nobody knows who
 /// reads it. What is given to one of `names` is Linkerd's wherever it stands.
 pub(super) fn in_code(file: &TextFile<'_>, known: Vec<Range<usize>>, names: &[&BTreeSet<String>]) -> Told {
-    named(file, known, names, |before| match is_said(before) {
+    named(file, known, names, escapes::whole, |before| match is_said(before) {
         true => Reason::NotDeployed,
         false => Reason::NotFollowed,
     })
@@ -91,6 +93,7 @@ fn named(
     file: &TextFile<'_>,
     mut known: Vec<Range<usize>>,
     names: &[&BTreeSet<String>],
+    read: fn(&str, Token) -> Option<Token>,
     reason: impl Fn(&str) -> Reason,
 ) -> Told {
     known.sort_by_key(|span| span.start);
@@ -124,11 +127,11 @@ fn named(
                 || is_named(t).is_some()
         };
         let is_new = |t: &Token| may_be(t) && !taken(start + t.span.start);
-        let named =
-            tokens(line).into_iter().filter(is_new).take(left).map(|Token { span, form, version }| {
-                let reason = reason(line.get(..span.start).unwrap_or_default());
-                (span, (form, Some(version)), reason)
-            });
+        let all = tokens(line).into_iter().filter_map(|token| read(line, token));
+        let named = all.filter(is_new).take(left).map(|Token { span, form, version }| {
+            let reason = reason(line.get(..span.start).unwrap_or_default());
+            (span, (form, Some(version)), reason)
+        });
         let first = numbers.partition_point(|(span, _)| span.start < start);
         let of_line = numbers.iter().skip(first).take_while(|(span, _)| span.start < start + line.len());
         let others = of_other_channels(line)
@@ -347,6 +350,8 @@ mod tests {
             [of(14, "edge-26.7.1", read), of(30, "2026.7.2", read), of(46, "edge-26.6.3", said)]
         );
         assert_eq!(told("linkerd: stable-2.10.1-linux.sha256 # of stable-2.10.1-linux\n").len(), 1);
+        let escaped = r#"linkerd: {a: "edge-26.8.1\u0030"}"#;
+        assert_eq!(told(escaped), [of(15, r"edge-26.8.1\u0030", read)]);
         let line: String = (1..REPORTED + 9).map(|n| format!("edge-26.7.{n} ")).collect();
         assert_eq!(told(&line).len(), REPORTED, "a line has no more than a file");
     }
