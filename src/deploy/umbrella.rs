@@ -19,7 +19,7 @@ const GLOBAL: &str = "global";
 /// Where a chart names them.
 const DEPENDENCIES: &str = "dependencies";
 /// Charts of the tree in charts of the tree.
-const DEPTH: usize = 4;
+pub const DEPTH: usize = 4;
 /// Charts that one chart takes in, with those that they take in: aliases multiply at each depth.
 const CHARTS: usize = 1_000;
 

@@ -3,7 +3,10 @@
 //! In: every file that passed the screen. Out: small facts by name: chart sources, releases, namespaces, local
 //! charts, kustomizations, Flux and Argo CD roots, ConfigMaps. No pins.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::OnceLock,
+};
 
 use super::{
     annotation,
@@ -15,11 +18,17 @@ use super::{
     place::Place,
 };
 use crate::{
-    deploy::{Files, Repositories, argo, cluster::nearest, fleet, flux, kinds, repositories},
+    deploy::{Files, Repositories, argo, cluster::nearest, fleet, flux, kinds, repositories, umbrella},
     linkerd,
-    repo::RepoPath,
+    repo::{Entry, RepoPath},
     yaml::Node,
 };
+
+/// Charts that those of the tree take in with others which are followed; people have far fewer.
+const TAKEN_IN: usize = 100_000;
+
+/// The keys by which charts of the tree have the values of one that they take in by another one, by its name.
+type Nested = BTreeMap<String, BTreeSet<Vec<String>>>;
 
 /// Facts of all files.
 #[derive(Debug, Default)]
@@ -30,6 +39,8 @@ pub(super) struct Index {
     pub charts: BTreeMap<String, String>,
     /// The charts of Linkerd's that charts in the tree depend on, by the key of the values that these give them.
     pub dependencies: BTreeMap<String, BTreeSet<String>>,
+    /// Those that charts in the tree take in by others, once somebody asks: what names these need not name Linkerd.
+    nested: OnceLock<Nested>,
     /// Kustomizations, by folder.
     pub kustomizations: BTreeMap<String, Kustomization>,
     /// Flux Kustomizations, and Argo CD sources that deploy a folder.
@@ -109,6 +120,19 @@ pub(super) fn repository_origin(repository: Option<&str>) -> Origin {
         // A dependency without a repository lies unpacked in `charts/`.
         None => Origin::Local,
     }
+}
+
+fn nested(files: &dyn Files) -> Nested {
+    let is_chart = |entry: &&Entry| matches!(entry.path.name(), "Chart.yaml" | "requirements.yaml");
+    let charts = files.below("").iter().filter(is_chart);
+    let folders: BTreeSet<&str> = charts.map(|entry| entry.path.folder()).collect();
+    let mut found = Nested::new();
+    for inner in folders.into_iter().flat_map(|folder| umbrella::inner(files, folder)).take(TAKEN_IN) {
+        if inner.keys.len() > 1 && linkerd::is_chart(&inner.chart) {
+            found.entry(inner.chart).or_default().insert(inner.keys);
+        }
+    }
+    found
 }
 
 // === impl Index ===
@@ -191,6 +215,12 @@ impl Index {
             !root.folder.is_empty() || is_ours()
         });
         repositories
+    }
+
+    /// Tells whether a chart of the tree takes in one of Linkerd's by others, and has its values at these keys.
+    pub fn takes_in(&self, files: &dyn Files, keys: &[&str], chart: &str) -> bool {
+        let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
+        self.nested.get_or_init(|| nested(files)).get(chart).is_some_and(|all| all.contains(&keys))
     }
 
     fn dependency(&mut self, item: Node<'_>) {

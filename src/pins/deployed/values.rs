@@ -348,19 +348,34 @@ pub(super) fn take_unclaimed(context: &Context<'_>, values: &Value, claims: &mut
 }
 
 /// Takes the releases of a file that nothing in the tree refers to, whatever it is called, which have the keys of charts that some
-/// of the tree depend on, and of values of these.
+/// of the tree depend on, themselves or by charts between, and of values of these.
 pub(super) fn take_for_dependencies(context: &Context<'_>, values: &Value, claims: &mut Claims) {
-    for (key, subtree) in values.entries() {
+    if !context.index.dependencies.is_empty() {
+        take_below(context, (values, &[]), claims);
+    }
+}
+
+fn take_below(context: &Context<'_>, (values, above): (&Value, &[&str]), claims: &mut Claims) {
+    if above.len() == umbrella::DEPTH {
+        return;
+    }
+    for (key, subtree) in values.entries().filter(|(_, subtree)| matches!(subtree, Value::Map(_))) {
+        let keys = [above, &[key]].concat();
         let charts = context.index.dependencies.get(key).into_iter().flatten();
-        let is_read = |chart: &&String| linkerd::values(chart).any(|value| names_a_release(subtree, value));
+        let is_read = |chart: &&String| {
+            let is_taken_in = || above.is_empty() || context.index.takes_in(context.files, &keys, chart);
+            linkerd::values(chart).any(|value| names_a_release(subtree, value)) && is_taken_in()
+        };
         charts.filter(is_read).for_each(|chart| Read::of(context, chart).take(subtree, claims));
+        take_below(context, (subtree, &keys), claims);
     }
 }
 
 /// Tells whether values name a release of Linkerd where a chart reads one.
 fn names_a_release(values: &Value, value: &linkerd::Value) -> bool {
     let keys: Vec<&str> = value.path.split('.').collect();
-    value.line == ValueLine::Edge && values.text(&keys).is_some_and(|text| is_release(&text))
+    let texts = || at(values, &keys).into_iter().filter_map(Value::as_scalar);
+    value.line == ValueLine::Edge && texts().any(|text| is_release(&text.text()))
 }
 
 fn is_release(text: &str) -> bool {
