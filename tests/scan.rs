@@ -154,6 +154,29 @@ fn what_chooses_the_images_of_controllers_is_known_in_every_layer() {
 }
 
 #[test]
+fn a_layer_that_is_held_chooses_nothing_where_another_one_is_laid_over_it() {
+    let unread = |hold: &str, parameters: &str| -> Vec<String> {
+        let application = format!(
+            "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: cp}}\nspec:\n  destination: {{namespace: linkerd}}\n  \
+             sources:\n  - repoURL: https://helm.linkerd.io/edge\n    chart: linkerd-control-plane\n    targetRevision: 2026.8.2{hold}\n    \
+             helm:\n      valueFiles: [$here/base.yaml, $here/east.yaml]\n      parameters: {parameters}\n  \
+             - {{repoURL: https://git.example.com/config.git, ref: here}}\n"
+        );
+        let tree = MemoryTree::new([
+            ("app.yaml", application.as_str()),
+            ("base.yaml", "linkerdVersion: edge-26.8.2\n"),
+            ("east.yaml", "linkerdVersion: edge-26.8.1 # uplinker: hold\n"),
+        ]);
+        let found = scan(&tree, &ScanOptions::default()).unwrap();
+        found.pins().filter(|pin| pin.is_off).map(|pin| pin.path.to_string()).collect()
+    };
+    let over = "[{name: linkerdVersion, value: edge-26.8.2}]";
+    assert_eq!(unread("", "[]"), ["base.yaml"]);
+    assert_eq!(unread("", over), ["base.yaml", "east.yaml"]);
+    assert_eq!(unread(" # uplinker: hold", over), ["base.yaml", "east.yaml"], "also where the chart stays");
+}
+
+#[test]
 fn a_value_stays_where_its_chart_no_longer_reads_it_and_goes_with_it_before() {
     let release = |channel: &str, version: &str, tag: &str| {
         format!(

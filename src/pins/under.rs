@@ -44,13 +44,8 @@ pub(super) fn spans(text: &Scalar) -> Vec<Span> {
     text.origins().map(|at| (at.source.path.clone(), at.span.clone())).collect()
 }
 
-/// What comes of a value.
-enum Comes {
-    /// No chart reads it.
-    Off,
-    /// It stays, for this reason, which is told at this line.
-    Stays(Reason, Option<Line>),
-}
+/// Why a value stays, and the line at which that is told.
+type Stays = (Reason, Option<Line>);
 
 /// For values, by file and byte: where the versions of the charts stand that they are given to.
 #[derive(Debug, Default)]
@@ -81,14 +76,14 @@ impl Given {
         let known: Vec<Vec<Line>> =
             pins.iter().map(|pin| self.versions(pin, pins).unwrap_or_default()).collect();
         let versions = Versions::of(pins);
-        let moving = pins.iter().enumerate().filter(|(_, pin)| pin.stays.is_none());
-        let found: Vec<(usize, Comes)> =
-            moving.filter_map(|(n, pin)| Some((n, self.comes(pin, pins, &versions)?))).collect();
-        for (n, comes) in found {
-            let Some(pin) = pins.get_mut(n) else { continue };
-            match comes {
-                Comes::Off => pin.is_off = true,
-                Comes::Stays(reason, line) => (pin.stays, pin.kept_by) = (Some(reason), line),
+        // What has a reason of its own to stay may be read by no chart all the same, and chooses nothing then.
+        let own = |pin: &Pin| pin.stays.is_none().then(|| self.stays(pin, pins, &versions)).flatten();
+        let found: Vec<(bool, Option<Stays>)> =
+            pins.iter().map(|pin| (self.is_unread(pin), own(pin))).collect();
+        for (pin, (is_unread, stays)) in pins.iter_mut().zip(found) {
+            pin.is_off |= is_unread;
+            if let Some((reason, line)) = stays {
+                (pin.stays, pin.kept_by) = (Some(reason), line);
             }
         }
         for (pin, lines) in pins.iter_mut().zip(known) {
@@ -109,7 +104,16 @@ impl Given {
         Some(lines.into_iter().collect())
     }
 
-    fn comes(&self, value: &Pin, pins: &[Pin], versions: &Versions<'_>) -> Option<Comes> {
+    /// Tells whether another value is laid over one for every chart that has it.
+    fn is_unread(&self, value: &Pin) -> bool {
+        let is_value = |reader: &Reader| reader.form == Form::Edge && reader.stage == Stage::Platform;
+        self.0.get(&(value.path.clone(), value.site.span.start)).is_some_and(|all| {
+            let is_unread = !all.is_empty() && all.iter().all(|at| matches!(at, Under::Covered(_)));
+            is_unread && value.readers().all(|reader| is_value(&reader))
+        })
+    }
+
+    fn stays(&self, value: &Pin, pins: &[Pin], versions: &Versions<'_>) -> Option<Stays> {
         let all = self.0.get(&(value.path.clone(), value.site.span.start))?;
         let held = |at: &Under| match at {
             Under::Written(_) | Under::Covered(_) => {
@@ -123,19 +127,14 @@ impl Given {
         let is_known = !all.iter().all(is_weak);
         let under = || all.iter().filter(|at| !is_known || !is_weak(at));
         // What no chart reads is left where none of them moves.
-        let is_value = |reader: &Reader| reader.form == Form::Edge && reader.stage == Stage::Platform;
-        let is_unread = !all.is_empty()
-            && all.iter().all(|at| matches!(at, Under::Covered(_)))
-            && value.readers().all(|reader| is_value(&reader));
-        if is_unread && under().any(|at| held(at).is_none()) {
-            return Some(Comes::Off);
+        if self.is_unread(value) && under().any(|at| held(at).is_none()) {
+            return None;
         }
         let why = under().filter_map(held).max_by_key(|(_, line)| line.is_some());
-        let why = why.or_else(|| {
+        why.or_else(|| {
             let charts: Option<Vec<&Pin>> = under().map(|at| at.of_another_channel(pins)).collect();
             charts?.first().map(|chart| (Reason::ChartStays, Some((chart.path.clone(), chart.site.line))))
-        });
-        why.map(|(reason, line)| Comes::Stays(reason, line))
+        })
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         ChartVersions::of(input.moving().map(|(pin, _)| pin).filter(|pin| pin.form == Form::Chart));
     let values: Vec<_> = input
         .staying()
-        .filter(|(pin, _)| is_value(pin) || is_laid_over(pin))
+        .filter(|(pin, _)| !pin.is_off && (is_value(pin) || is_laid_over(pin)))
         .filter(|(_, reason)| !matches!(reason, Reason::NoEffect | Reason::OwnVersion | Reason::Alias))
         .collect();
     let stale = values.iter().filter(|(pin, _)| edge_of(pin).is_some_and(|at| at < to));
@@ -159,6 +159,19 @@ mod tests {
         assert!(found[0].reason.contains("under linkerd-control-plane 2026.8.3"), "{found:?}");
         let before = value("linkerd-control-plane", "edge-26.8.1", Some(Reason::Held));
         assert_eq!(severities(&before), [Info], "it kept them old under the chart before too");
+    }
+
+    #[test]
+    fn a_held_value_that_another_layer_is_laid_over_keeps_nothing_old() {
+        let of = |is_off: bool| {
+            let case = Case::default().pins(|b| {
+                let b = b.chart("cp.yaml", "linkerd-control-plane", "2026.8.2");
+                let b = b.value("values.yaml", "linkerd-control-plane", "linkerdVersion", "edge-26.8.2");
+                b.stays(Reason::Held).with(|pin| pin.is_off = is_off)
+            });
+            severities(&case.check(ID))
+        };
+        assert_eq!((of(false), of(true)), (vec![Warn], vec![]));
     }
 
     #[test]
