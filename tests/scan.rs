@@ -120,6 +120,24 @@ fn the_lock_of_a_helmfile_that_is_not_here_is_told() {
 }
 
 #[test]
+fn what_is_locked_for_a_version_and_for_a_range_is_known_of_both() {
+    let release = |name: &str, version: &str| {
+        format!("- {{name: {name}, chart: l5d/linkerd-viz, version: {version}}}\n")
+    };
+    let (one, other) = (release("a", "2026.8.2"), release("b", "~2026.8.0"));
+    let edge = "https://helm.linkerd.io/edge";
+    let helmfile = format!("repositories:\n- {{name: l5d, url: {edge}}}\nreleases:\n{one}{other}");
+    let entry = "- {name: linkerd-viz, version: 2026.8.2}\n";
+    let lock = format!("dependencies:\n{entry}{entry}");
+    let tree = MemoryTree::new([("helmfile.yaml", helmfile), ("helmfile.lock", lock)]);
+    let found = scan(&tree, &ScanOptions::default()).unwrap();
+    let lines =
+        |pin: &uplinker::pins::Pin| -> Vec<usize> { pin.read_at.iter().map(|(_, line)| *line).collect() };
+    let read: Vec<_> = found.pins().map(lines).collect();
+    assert_eq!(read, [vec![5], vec![5], vec![2, 3], vec![]], "the lock, then the helmfile");
+}
+
+#[test]
 fn what_chooses_the_images_of_controllers_is_known_in_every_layer() {
     let chosen = |path: &str, text: String| -> Vec<bool> {
         let found = scan(&MemoryTree::new([(path, text.as_str())]), &ScanOptions::default()).unwrap();

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     linkerd::{EdgeVersion, Knowledge},
-    pins::{Form, Inventory, Pin, PinKind, Reason, Stage},
+    pins::{Form, Inventory, Line, Pin, PinKind, Reason, Stage},
     release::Catalog,
     repo::RepoPath,
 };
@@ -159,6 +159,22 @@ impl<'i> Ranges<'i> {
     /// Tells whether one of them was locked to what a pin of helmfile's says, which has to stay in it.
     fn locked(&self, pin: &Pin) -> bool {
         self.0.iter().any(|range| is_locked_to(range, pin))
+    }
+
+    /// Lists the lines at which a version is locked that has to stay in one of them.
+    fn locks(&self, inventory: &Inventory) -> BTreeSet<Line> {
+        let locked = inventory.pins().filter(|pin| self.locked(pin));
+        locked.map(|pin| (pin.path.clone(), pin.site.line)).collect()
+    }
+
+    /// Returns the line of a lock that has one version for a pin and for a range that does not take a release.
+    pub fn lock_of(inventory: &Inventory, pin: &Pin, to: EdgeVersion) -> Option<Line> {
+        let lines: BTreeSet<&Line> = pin.read_at.iter().collect();
+        let is_its = |lock: &&Pin| lines.contains(&(lock.path.clone(), lock.site.line));
+        let locks: Vec<&Pin> = inventory.pins().filter(|_| !lines.is_empty()).filter(is_its).collect();
+        let ranges = (!locks.is_empty()).then(|| Ranges::refusing(inventory, to))?;
+        let lock = locks.into_iter().find(|lock| ranges.locked(lock))?;
+        Some((lock.path.clone(), lock.site.line))
     }
 }
 
@@ -302,11 +318,14 @@ impl Judge<'_> {
     }
 
     /// Values stay with their chart where its range does not take the release: images would run ahead of it. What helmfile has
-    /// locked stays too: outside of its range helmfile applies nothing.
+    /// locked stays too: outside of its range helmfile applies nothing, nor where an exact version is locked to something else.
     fn follow_ranges(&self, inventory: &Inventory, moves: &mut [Judged]) {
         let ranges = Ranges::refusing(inventory, self.to);
         let values = moves.iter_mut().filter(|m| ranges.of_values(&m.pin).is_some());
         values.for_each(|m| m.keep(Reason::ChartStays));
+        let locks = ranges.locks(inventory);
+        let beside = moves.iter_mut().filter(|m| m.pin.read_at.iter().any(|line| locks.contains(line)));
+        beside.for_each(|m| m.keep(Reason::Uneditable));
         let locked = moves.iter_mut().filter(|m| ranges.locked(&m.pin));
         locked.for_each(|m| m.keep(Reason::Range));
     }

@@ -386,14 +386,29 @@ fn what_helmfile_has_locked_stays_inside_its_range() {
     let locked = |range: &str, at: &str| {
         let build = Build::default().pin("helmfile.yaml", PinKind::Helmfile, range).of("linkerd-viz");
         let build = build.stays(Reason::Range).pin("helmfile.lock", PinKind::Helmfile, at).of("linkerd-viz");
-        let read = path("helmfile.yaml");
-        let build = build.with(|pin| pin.read_at = vec![(read, 1)]);
+        let build = build.read_at("helmfile.yaml");
         let all = judged(build, &Options::default()).into_iter();
         let mut of_lock = all.filter(|(path, ..)| path.ends_with(".lock"));
         of_lock.next().map(|(_, new, reason)| (new, reason))
     };
     assert_eq!(locked("~2026.8.0", "2026.8.2"), Some(moved("2026.8.3")));
     assert_eq!(locked("~2026.7.0", "2026.7.2"), Some(stayed(Reason::Range)));
+}
+
+#[test]
+fn a_version_stays_with_a_lock_that_has_to_stay_in_a_range_too() {
+    let fates = |range: &str| {
+        let pin = |build: Build, file: &str, value: &str| {
+            build.pin(file, PinKind::Helmfile, value).of("linkerd-viz")
+        };
+        let build = pin(Build::default(), "b.yaml", range).stays(Reason::Range);
+        let build = pin(build, "c.lock", "2026.7.2").read_at("b.yaml");
+        let build = pin(build, "d.yaml", "2026.7.2").read_at("c.lock");
+        judged(build, &Options::default()).into_iter().map(|(_, _, reason)| reason).collect::<Vec<_>>()
+    };
+    let range = Some(Reason::Range);
+    assert_eq!(fates("~2026.7.0"), [range, range, Some(Reason::Uneditable)]);
+    assert_eq!(fates(">=2026.7.0"), [range, None, None]);
 }
 
 #[test]

@@ -137,6 +137,11 @@ impl Build {
         self.with(|pin| pin.kept_by = Some((path(at), 7)))
     }
 
+    /// Says that the first line of a file names the last pin.
+    pub fn read_at(self, file: &str) -> Self {
+        self.with(|pin| pin.read_at = vec![(path(file), 1)])
+    }
+
     /// Says which installations the last pin serves.
     pub fn serves(mut self, names: &[&str]) -> Self {
         let names: crate::pins::Installations = names.iter().map(|name| (*name).into()).collect();

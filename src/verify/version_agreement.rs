@@ -87,7 +87,7 @@ fn left_behind(input: &Verification<'_>, pin: &Pin, reason: Reason) -> Option<Fi
         | Reason::DuplicateKey
         | Reason::Encrypted
         | Reason::NeedsWorkflowsScope => {
-            cannot_be_edited(pin, reason, at, to)
+            cannot_be_edited(input, pin, reason)
         }
         Reason::NotFollowed if pin.form == Form::Rendered => found(
             Severity::Warn,
@@ -184,10 +184,15 @@ fn not_followed(input: &Verification<'_>, pin: &Pin) -> Option<Finding> {
     Some(Finding::block(ID, text).at_pin(pin).hint(hint))
 }
 
-fn cannot_be_edited(pin: &Pin, reason: Reason, at: Option<EdgeVersion>, to: EdgeVersion) -> Finding {
+fn cannot_be_edited(input: &Verification<'_>, pin: &Pin, reason: Reason) -> Finding {
+    let (at, to) = (edge_of(pin), input.plan.to);
     let shared;
     let refuses = |filter: &TagFilter| reason == Reason::Uneditable && !filter.takes(&to.chart());
     let is_filtered = pin.filter.as_ref().is_some_and(refuses);
+    let lock = Ranges::lock_of(input.inventory, pin, to).filter(|_| reason == Reason::Uneditable);
+    let locked = lock.map(|at| {
+        format!("{} has one version for it and for a range that does not take the release", said(&at))
+    });
     let why = match reason {
         Reason::DuplicateKey => "its key is written twice",
         Reason::Encrypted => "its file is encrypted",
@@ -198,7 +203,7 @@ fn cannot_be_edited(pin: &Pin, reason: Reason, at: Option<EdgeVersion>, to: Edge
             &shared
         }
         _ if is_filtered => "the `semverFilter` beside it does not take the release",
-        _ => "its shape cannot be edited safely",
+        _ => locked.as_deref().unwrap_or("its shape cannot be edited safely"),
     };
     let hint = match reason {
         Reason::Shared => {
@@ -210,6 +215,7 @@ fn cannot_be_edited(pin: &Pin, reason: Reason, at: Option<EdgeVersion>, to: Edge
             )
         }
         _ if is_filtered => "widen the `semverFilter`, or hold this with `# uplinker: hold`".to_owned(),
+        _ if locked.is_some() => "widen the range, or hold this with `# uplinker: hold`".to_owned(),
         _ => format!("set it to {to} by hand in this branch, or hold it with `# uplinker: hold`"),
     };
     let text = match at {
@@ -273,6 +279,7 @@ mod tests {
     use super::*;
     use crate::{
         pins::PinKind,
+        plan::testing::Build,
         verify::{Severity::*, testing::*},
     };
 
@@ -320,6 +327,23 @@ mod tests {
         let found = filtered.check(ID);
         assert_eq!(severities(&found), [Block]);
         assert!(found[0].reason.ends_with("the `semverFilter` beside it does not take the release"));
+    }
+
+    #[test]
+    fn a_version_that_is_locked_for_a_range_too_blocks_where_that_does_not_take_the_release() {
+        let of = |range: &str| {
+            let pin = |b: Build, file: &str, at: &str| b.pin(file, PinKind::Helmfile, at).of("linkerd-viz");
+            let case = Case::default().pins(|b| {
+                let b = pin(b.chart("a.yaml", "linkerd-crds", "2026.8.2"), "b.yaml", range);
+                let b = pin(b.stays(Reason::Range), "c.lock", "2026.8.2").read_at("b.yaml");
+                pin(b, "d.yaml", "2026.8.2").read_at("c.lock")
+            });
+            let found = case.check(ID).into_iter().filter(|found| found.severity == Block);
+            found.map(|found| found.reason).collect::<Vec<_>>()
+        };
+        let why = "c.lock:1 has one version for it and for a range that does not take the release";
+        assert_eq!(of("<2026.8.3"), [format!("`2026.8.2` stays behind: {why}")]);
+        assert_eq!(of("~2026.8.0"), [""; 0]);
     }
 
     #[test]

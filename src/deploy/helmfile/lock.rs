@@ -13,7 +13,7 @@ use crate::{
     repo::RepoPath,
 };
 
-/// Notes the locked versions that releases have to agree with. Which of several a range takes is not looked into.
+/// Notes the locked versions that releases have to agree with. Which of several that differ a range takes is not looked into.
 pub(super) fn guards<'r>(
     loader: &Loader<'_>,
     state: &State,
@@ -28,8 +28,11 @@ pub(super) fn guards<'r>(
         let of_chart = lock.list_at("dependencies").iter();
         let of_chart = of_chart.filter(|item| item.text(&["name"]).is_some_and(|own| own == chart));
         let locked: Vec<&Scalar> = of_chart.filter_map(|item| item.scalar(&["version"])).collect();
-        let is_alone = locked.len() == 1 && semver::Version::parse(&version).is_err();
-        let agrees = |own: &&Scalar| is_alone || own.text() == version;
+        let mut texts = locked.iter().map(|own| own.text());
+        let first = texts.next();
+        let is_one = texts.all(|text| first.as_ref() == Some(&text));
+        let is_ranged = is_one && semver::Version::parse(&version).is_err();
+        let agrees = |own: &&Scalar| is_ranged || own.text() == version;
         let guard = |guard: &Scalar| Guard { guard: guard.clone(), value: value.clone() };
         loader.guards.borrow_mut().extend(locked.into_iter().filter(agrees).map(guard));
     }

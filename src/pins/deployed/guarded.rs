@@ -55,21 +55,28 @@ impl Guarded {
         }
     }
 
-    /// Says of what is locked which ranges it has to stay in.
+    /// Says of what is locked which ranges it has to stay in, and of a version that has to agree with it too where it is locked.
     pub fn note_ranges(&self, pins: &mut [Pin]) {
         if self.0.is_empty() {
             return;
         }
         let place = |pin: &Pin| (pin.path.clone(), pin.site.span.start);
+        let line = |pin: &Pin| (pin.path.clone(), pin.site.line);
         let ranges = pins.iter().filter(|pin| pin.stays == Some(Reason::Range));
-        let ranges: BTreeMap<At, Line> =
-            ranges.map(|pin| (place(pin), (pin.path.clone(), pin.site.line))).collect();
+        let ranges: BTreeMap<At, Line> = ranges.map(|pin| (place(pin), line(pin))).collect();
         let mut within: BTreeMap<&At, Vec<&Line>> = BTreeMap::new();
-        for (guard, value) in &self.0 {
+        for (guard, value) in self.0.iter().filter(|(_, value)| ranges.contains_key(value)) {
             within.entry(guard).or_default().extend(ranges.get(value));
         }
+        let locks = pins.iter().map(|pin| (place(pin), line(pin)));
+        let locks: BTreeMap<At, Line> = locks.filter(|(at, _)| within.contains_key(at)).collect();
+        let mut beside: BTreeMap<&At, Vec<&Line>> = BTreeMap::new();
+        for (guard, value) in self.0.iter().filter(|(_, value)| !ranges.contains_key(value)) {
+            beside.entry(value).or_default().extend(locks.get(guard));
+        }
         for pin in pins {
-            for line in within.get(&place(pin)).into_iter().flatten() {
+            let at = place(pin);
+            for line in within.get(&at).into_iter().chain(beside.get(&at)).flatten() {
                 if !pin.read_at.contains(line) {
                     pin.read_at.push((*line).clone());
                 }
