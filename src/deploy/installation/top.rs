@@ -415,8 +415,9 @@ impl Followed<'_> {
     /// what they read is read.
     fn take(&mut self, made: &Made, files: &dyn Files, depth: usize, taken: &mut BTreeSet<usize>) {
         let Some(depth) = depth.checked_sub(1) else { return };
-        for object in made.objects.iter().filter(|object| is_root(object)) {
-            let known = known(object, self.objects);
+        for (n, object) in made.objects.iter().enumerate().filter(|(_, object)| is_root(object)) {
+            // What a set makes of its elements is written nowhere by itself.
+            let known = known(object, self.objects).filter(|_| made.elements.get(n).is_none());
             taken.extend(known);
             let written = known.and_then(|n| self.all.get(n));
             let is_written = matches!(written, Some(Top::Object(written)) if written.value == object.value);
