@@ -8,6 +8,7 @@
 mod called;
 mod clusters;
 mod group;
+mod hub;
 mod looked_up;
 mod name;
 mod places;
@@ -150,6 +151,9 @@ pub fn installations(
     let mut groups = group::groups(&lots, marks);
     let named = name::named(&groups, &servers);
     take_destinations(&mut groups, &named, &lots);
+    let apart = hub::apart(&lots, &groups, (&named, &servers), marks);
+    groups.extend(apart);
+    let named = name::named(&groups, &servers);
     let mut order: Vec<usize> = (0..groups.len()).collect();
     order.sort_by(|a, b| named[*a].cmp(&named[*b]));
     let mut of: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); marks.len()];

@@ -51,13 +51,7 @@ pub(super) fn groups(lots: &[Lot], marks: &[Mark]) -> Vec<Group> {
     let planes: Vec<&Lot> = lots.iter().filter(|lot| has_plane(lot, marks)).collect();
     // Where all control planes have names of one sort, another such name is that of a cluster without one.
     let is_told = |away: &Away, lots: &[&Lot]| {
-        let is_address = |away: &Away| away.name().contains("://");
-        let is_alike = |plane: &&Lot| {
-            let other = plane.away.as_ref().filter(|other| matches!(other, Away::Named(_)) && plane.is_named);
-            other.is_some_and(|other| is_address(other) == is_address(away))
-        };
-        let is_named = matches!(away, Away::Named(_)) && lots.iter().all(|lot| lot.is_named);
-        is_named && planes.iter().all(is_alike) && lots.iter().any(|lot| has_proxies(lot, marks))
+        has_named_proxies(away, lots, marks) && planes.iter().all(|plane| is_alike(away, plane))
     };
     let mut away: BTreeMap<&Away, Vec<&Lot>> = BTreeMap::new();
     for lot in lots {
@@ -95,6 +89,23 @@ pub(super) fn groups(lots: &[Lot], marks: &[Mark]) -> Vec<Group> {
         }
     }
     groups
+}
+
+/// Tells whether proxies go to a cluster that all who bring it something name.
+pub(super) fn has_named_proxies(away: &Away, lots: &[&Lot], marks: &[Mark]) -> bool {
+    let is_named = matches!(away, Away::Named(_)) && lots.iter().all(|lot| lot.is_named);
+    is_named && lots.iter().any(|lot| has_proxies(lot, marks))
+}
+
+/// Tells whether the cluster of a control plane is named as another one is, by name or by server.
+pub(super) fn is_alike(away: &Away, plane: &Lot) -> bool {
+    let other = plane.away.as_ref().filter(|other| matches!(other, Away::Named(_)) && plane.is_named);
+    other.is_some_and(|other| is_address(other) == is_address(away))
+}
+
+/// Tells whether a cluster is named by its server.
+pub(super) fn is_address(away: &Away) -> bool {
+    away.name().contains("://")
 }
 
 /// A folder with its depth.
@@ -136,13 +147,14 @@ pub(super) fn home<'f>(folders: impl IntoIterator<Item = &'f str>) -> String {
 // === impl Group ===
 
 impl Group {
-    fn of(lots: Vec<Lot>) -> Self {
+    /// Puts together what goes to one cluster.
+    pub fn of(lots: Vec<Lot>) -> Self {
         let marks = lots.iter().flat_map(|lot| &lot.marks).copied().collect();
         Self { lots, marks }
     }
 
     /// Tells whether it is known by the cluster that it goes to.
-    fn is_elsewhere(&self) -> bool {
+    pub fn is_elsewhere(&self) -> bool {
         self.lots.iter().all(|lot| lot.away.is_some())
     }
 

@@ -315,7 +315,7 @@ impl Walk<'_> {
                     self.reaches.entry(seat.clone()).or_default().leave(&object.value, places);
                 }
                 self.leave_parts(&object, &made, seat, cluster);
-                let is_named = if made.away.is_some() { names_cluster(&object) } else { way.is_named };
+                let is_named = names_cluster(&object) || made.away.is_none() && way.is_named;
                 let idle = suspended::is_suspended(&object, cluster);
                 let way = Way { idle, is_named, ..way.on(&object) };
                 made.objects.extend(argo::managed_namespace(&object));

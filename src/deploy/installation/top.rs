@@ -164,7 +164,7 @@ impl Top {
 
     /// Tells whether it is an Application that names the cluster that it goes to.
     pub(super) fn names_cluster(&self) -> bool {
-        matches!(self, Self::Object(object) if away(object).is_some() && names_cluster(object))
+        matches!(self, Self::Object(object) if names_cluster(object))
     }
 
     /// Tells whether what it has deployed is left as it is.
@@ -242,9 +242,13 @@ pub(super) fn away(object: &Object) -> Option<Away> {
     remote.or_else(|| destination(object))
 }
 
-/// Tells whether an object that goes to another cluster names that itself, rather than by labels.
+/// Tells whether an object names the cluster that it goes to, rather than labels by which it is chosen. The address of Argo CD's
+/// own cluster, which is the same for each, names none.
 pub(super) fn names_cluster(object: &Object) -> bool {
-    object.kind() == "Application" && object.chosen_by.is_empty()
+    let is_own = |server: &str| argo::OWN_CLUSTER.contains(&server.trim_end_matches('/'));
+    let of = |key: &str| object.value.scalar(&["spec", "destination", key]).filter(|s| !s.text().is_empty());
+    let (name, server) = (of("name"), of("server").filter(|server| !is_own(&server.text())));
+    object.kind() == "Application" && name.or(server).is_some_and(|said| said.unknown_to().is_none())
 }
 
 /// Returns what charts that nobody in the tree deploys bring to clusters that it names itself: whoever deploys them by hand,
