@@ -124,7 +124,7 @@ fn what_is_locked_for_a_version_and_for_a_range_is_known_of_both() {
     let release = |name: &str, version: &str| {
         format!("- {{name: {name}, chart: l5d/linkerd-viz, version: {version}}}\n")
     };
-    let (one, other) = (release("a", "2026.8.2"), release("b", "~2026.8.0"));
+    let (one, other) = (release("a", "2026.8.2"), release("b", "~2026.7.0 || ~2026.8.0"));
     let edge = "https://helm.linkerd.io/edge";
     let helmfile = format!("repositories:\n- {{name: l5d, url: {edge}}}\nreleases:\n{one}{other}");
     let entry = "- {name: linkerd-viz, version: 2026.8.2}\n";

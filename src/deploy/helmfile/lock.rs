@@ -13,7 +13,7 @@ use crate::{
     repo::RepoPath,
 };
 
-/// Notes the locked versions that releases have to agree with. Which of several that differ a range takes is not looked into.
+/// Notes the locked versions that releases have to agree with.
 pub(super) fn guards<'r>(
     loader: &Loader<'_>,
     state: &State,
@@ -28,14 +28,27 @@ pub(super) fn guards<'r>(
         let of_chart = lock.list_at("dependencies").iter();
         let of_chart = of_chart.filter(|item| item.text(&["name"]).is_some_and(|own| own == chart));
         let locked: Vec<&Scalar> = of_chart.filter_map(|item| item.scalar(&["version"])).collect();
-        let mut texts = locked.iter().map(|own| own.text());
-        let first = texts.next();
-        let is_one = texts.all(|text| first.as_ref() == Some(&text));
-        let is_ranged = is_one && semver::Version::parse(&version).is_err();
-        let agrees = |own: &&Scalar| is_ranged || own.text() == version;
+        let is_exact = semver::Version::parse(&version).is_ok();
+        let wanted = if is_exact { Some(version.into_owned()) } else { taken(&version, &locked) };
+        let agrees = |own: &&Scalar| wanted.as_ref().is_some_and(|wanted| own.text() == *wanted);
         let guard = |guard: &Scalar| Guard { guard: guard.clone(), value: value.clone() };
         loader.guards.borrow_mut().extend(locked.into_iter().filter(agrees).map(guard));
     }
+}
+
+/// Returns what a range takes of the versions that are locked: the first that it allows. What is the only one was locked for
+/// it, however it is written.
+fn taken(range: &str, locked: &[&Scalar]) -> Option<String> {
+    let all: Vec<String> = locked.iter().map(|own| own.text().into_owned()).collect();
+    let first = all.first()?;
+    if all.iter().all(|own| own == first) {
+        return Some(first.clone());
+    }
+    // A part of a version alone is one range to Helm and another one to Cargo.
+    let is_alike = range.starts_with(['~', '^', '<', '>', '=']) || range.ends_with(['*', 'x']);
+    let range = semver::VersionReq::parse(range).ok().filter(|_| is_alike)?;
+    let is_allowed = |own: &&String| semver::Version::parse(own).is_ok_and(|own| range.matches(&own));
+    all.iter().find(is_allowed).cloned()
 }
 
 /// Returns where the lock lies: where `lockFilePath` says, or beside the helmfile, whose name it has.
