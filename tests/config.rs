@@ -2,9 +2,10 @@
 
 use std::{fs, path::PathBuf};
 
-use crate::support::expected;
+use crate::support::{expected, tree::MemoryTree};
 
-use uplinker::config::{self, Config, Misfit, OnBlock, ProxyPins, keys, reference, schema};
+use uplinker::config::{self, Config, Misfit, OnBlock, PATHS, ProxyPins, keys, reference, schema};
+use uplinker::pins::{ScanOptions, scan};
 use uplinker::policy::OnFailure;
 use uplinker::propose::{History, Options, Update};
 
@@ -27,6 +28,17 @@ fn assert_fresh(path: &str, wanted: &str, command: &str) {
     let committed =
         fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap_or_default();
     assert!(committed == wanted, "{path} is stale; refresh it with:\n  {command} > {path}\n");
+}
+
+#[test]
+fn a_release_that_the_configuration_names_is_no_pin() {
+    let text = "dataPlane: {controlPlane: edge-26.8.2}\n";
+    for path in PATHS {
+        let tree = MemoryTree::new([(path, text), ("notes/uplinker.yaml", text)]);
+        let found = scan(&tree, &ScanOptions::default()).unwrap();
+        let told: Vec<&str> = found.pins().map(|pin| pin.path.as_str()).collect();
+        assert_eq!(told, ["notes/uplinker.yaml"]);
+    }
 }
 
 #[test]

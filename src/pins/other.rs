@@ -30,7 +30,7 @@ use class::is_package;
 use number::gives_linkerds;
 use speaks::{is_near, speaking_lines, speaks};
 
-pub(super) use class::{Class, class, is_chart_template};
+pub(super) use class::{Class, class, is_chart_template, is_configuration};
 pub(super) use reads::YTT;
 
 /// How many places of one file are reported as `other`.

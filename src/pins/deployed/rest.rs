@@ -39,7 +39,8 @@ pub(in crate::pins) fn report(
     let rendered = found.pins.iter().filter(is_rendered).map(|pin| pin.path.clone());
     let told: BTreeSet<RepoPath> = skipped.iter().map(|skip| skip.path.clone()).chain(rendered).collect();
     let is_manifest = |path: &&RepoPath| matches!(other::class(path), other::Class::Manifest);
-    let is_read = |path: &&RepoPath| is_manifest(path) && !told.contains(*path);
+    let is_read =
+        |path: &&RepoPath| is_manifest(path) && !told.contains(*path) && !other::is_configuration(path);
     let mut own: HashMap<RepoPath, Vec<Range<usize>>> = HashMap::new();
     for pin in &found.pins {
         own.entry(pin.path.clone()).or_default().push(pin.site.span.clone());

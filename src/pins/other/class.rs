@@ -80,6 +80,11 @@ pub(super) fn is_package(name: &str) -> bool {
     NAMES.contains(&name)
 }
 
+/// Tells whether a file is what uplinker itself is told, which names releases and is no pin.
+pub(in crate::pins) fn is_configuration(path: &RepoPath) -> bool {
+    matches!(path.as_str(), "uplinker.yaml" | ".github/uplinker.yaml")
+}
+
 /// Tells whether a file lies among the templates of a chart.
 pub(in crate::pins) fn is_chart_template(path: &RepoPath, has_chart: impl Fn(&str) -> bool) -> bool {
     let mut folder = path.folder();
