@@ -152,7 +152,8 @@ pub fn installations(
     let named = name::named(&groups, &servers);
     take_destinations(&mut groups, &named, &lots);
     let apart = hub::apart(&lots, &groups, (&named, &servers), marks);
-    groups.extend(apart);
+    let own = hub::own(&lots, &groups, &servers, marks);
+    groups.extend(apart.into_iter().chain(own));
     let named = name::named(&groups, &servers);
     let mut order: Vec<usize> = (0..groups.len()).collect();
     order.sort_by(|a, b| named[*a].cmp(&named[*b]));

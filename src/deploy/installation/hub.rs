@@ -1,21 +1,24 @@
-//! Clusters that an Argo CD knows beside its own.
+//! An Argo CD's own cluster, and those that it knows beside it.
 //!
 //! In: what goes to each cluster, and the installations. Out: the clusters to which nothing brings a control plane, where the
-//! Argo CD's own has one: what runs there is none of that one's. Another address is that of another cluster. A name is where
-//! the own cluster is called by the one that it has of itself, or where a Secret says what the address of that name is.
+//! Argo CD's own has one, or the own one, where others have: what runs there is none of theirs. Another address is that of
+//! another cluster. A name is where the own cluster is called by the one that it has of itself, or where a Secret says what the
+//! address of that name is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Mark,
+    Mark, Role,
     clusters::Servers,
     group::{Group, has_named_proxies, has_plane, is_address, is_alike},
     name::of_destination,
     reach::Lot,
+    reached::Waiting,
     top::{Away, Seated},
 };
+use crate::deploy::argo;
 
-/// Sets them apart. What is called as an installation goes there.
+/// Sets apart those beside the own one. What is called as an installation goes there.
 pub(super) fn apart(
     lots: &[Lot],
     groups: &[Group],
@@ -27,11 +30,9 @@ pub(super) fn apart(
     }
     let planes: Vec<&Lot> = lots.iter().filter(|lot| has_plane(lot, marks)).collect();
     let told: BTreeSet<&str> = servers.values().map(String::as_str).collect();
-    let is_hubs = |lot: &Lot| lot.away.is_none() && lot.seated == Seated::ThatOfArgo;
     let is_apart = |away: &Away| {
-        let is_other = is_address(away) || told.contains(away.name());
         planes.iter().all(|plane| match is_hubs(plane) {
-            true => is_other || plane.is_named,
+            true => is_other(away, &told) || plane.is_named,
             false => is_alike(away, plane),
         })
     };
@@ -45,4 +46,38 @@ pub(super) fn apart(
     }
     found.retain(|away, lots| has_named_proxies(away, lots, marks) && is_apart(away) && !is_called(away));
     found.into_values().map(|lots| Group::of(lots.into_iter().cloned().collect())).collect()
+}
+
+/// Sets the own one apart, with the proxies that are in no other.
+pub(super) fn own(lots: &[Lot], groups: &[Group], servers: &Servers, marks: &[Mark]) -> Option<Group> {
+    let [_, name] = argo::OWN_CLUSTER;
+    let told: BTreeSet<&str> = servers.values().map(String::as_str).collect();
+    let is_named = lots.iter().any(|lot| is_hubs(lot) && lot.is_named);
+    let is_apart = |lot: &Lot| {
+        let away = lot.away.as_ref().filter(|away| matches!(away, Away::Named(_)));
+        away.is_some_and(|away| is_other(away, &told) || is_named && lot.is_named)
+    };
+    if groups.is_empty() || !groups.iter().all(|group| group.lots.iter().all(is_apart)) {
+        return None;
+    }
+    let known: BTreeSet<usize> = groups.iter().flat_map(|group| &group.marks).copied().collect();
+    let is_own =
+        |mark: &usize| !known.contains(mark) && marks.get(*mark).is_some_and(|mark| mark.role == Role::Proxy);
+    let own = lots.iter().filter(|lot| is_hubs(lot)).map(|lot| Lot {
+        away: Some(Away::Named(name.to_owned())),
+        marks: lot.marks.iter().copied().filter(is_own).collect(),
+        waits: Waiting::default(),
+        ..lot.clone()
+    });
+    let own: Vec<Lot> = own.filter(|lot| !lot.marks.is_empty()).collect();
+    (!own.is_empty()).then(|| Group::of(own))
+}
+
+fn is_hubs(lot: &Lot) -> bool {
+    lot.away.is_none() && lot.seated == Seated::ThatOfArgo
+}
+
+/// Tells whether what a cluster is called is known to be none of the names of the own one.
+fn is_other(away: &Away, told: &BTreeSet<&str>) -> bool {
+    is_address(away) || told.contains(away.name())
 }
