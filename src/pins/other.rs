@@ -8,6 +8,7 @@ mod class;
 mod commands;
 mod escapes;
 mod mappings;
+mod names;
 mod number;
 mod numbers;
 mod prose;

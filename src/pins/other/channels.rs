@@ -56,7 +56,7 @@ fn looped(line: &str) -> Option<(&str, usize)> {
 }
 
 /// Reads the versions that a line has behind a place: one, or all of a list.
-fn values(line: &str, behind: usize) -> Vec<Number> {
+pub(super) fn values(line: &str, behind: usize) -> Vec<Number> {
     let (before, value) = line.split_at_checked(behind).unwrap_or_default();
     if !value.trim_start().starts_with('[') && !before.ends_with(LOOP.1) {
         // A shell gives a variable its default where it reads it.

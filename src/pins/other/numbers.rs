@@ -6,16 +6,22 @@
 //! is given one that the text reads behind the word of a channel.
 
 use super::{
-    channels::behind_channels,
+    channels::{behind_channels, values},
     commands::in_commands,
     mappings::{in_flows, in_mappings},
-    number::{Number, gives_linkerds, is_edge, is_linkerd, is_own, moved, names_linkerd, number},
+    names::is_of_release,
+    number::{
+        Number, gives_linkerds, is_edge, is_linkerd, is_own, may_be_linkerd, moved, names_linkerd, number,
+    },
     prose::in_prose,
+    speaks::speaks,
 };
 use crate::pins::version_text::{TAGS, extension};
 
 /// The longest line that is read word by word: a longer one is written by programs, for programs.
 const LINE: usize = 1 << 16;
+/// The longest key that is looked at.
+const KEY: usize = 64;
 /// The command line of Linkerd, as packages are called.
 const CLI: &str = "linkerd2-cli";
 /// How distributions call the packages of Linkerd's parts, each of which they build of one release.
@@ -45,6 +51,7 @@ pub(super) fn numbers(text: &str) -> Vec<Number> {
 fn in_words(line: &str) -> Vec<Number> {
     let is_outside = |c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-' | '.' | '+');
     let (mut found, mut start) = (Vec::new(), 0);
+    let speaks = speaks(line);
     for part in line.split_inclusive(is_outside) {
         let word = part.trim_end_matches(is_outside);
         let before = line.get(..start).unwrap_or_default();
@@ -62,26 +69,53 @@ fn in_words(line: &str) -> Vec<Number> {
         // `apk add linkerd2-controller=26.6.3-r0`.
         let is_asked =
             word.starts_with(PACKAGES) && line.get(end..).is_some_and(|rest| rest.starts_with('='));
-        let given = (is_key || is_asked).then(|| given_to_key(line, end)).flatten();
-        found.extend(given.filter(|(span, _)| is_key || line.get(span.clone()).is_some_and(is_edge)));
+        let is_named = || speaks && !before.ends_with('/') && is_release_s(word, line, end);
+        let counts: Option<fn(&str) -> bool> = match (is_key, is_asked) {
+            (true, _) => Some(|_| true),
+            (false, true) => Some(is_edge),
+            (false, false) => is_named().then_some(may_be_linkerd),
+        };
+        if let Some(counts) = counts {
+            let fits = |(span, _): &Number| line.get(span.clone()).is_some_and(counts);
+            found.extend(given_to_key(line, end).into_iter().filter(fits));
+        }
         start += part.len();
     }
     found
 }
 
-/// Tells whether a key that ends at a place of a line is a chart's name: `linkerd-crds: 1.8.0`. Without a space behind its colon
-/// it is an image, and the number its tag.
+/// Tells whether a key that ends at a place of a line is a chart's name: `linkerd-crds: 1.8.0`.
 fn is_chart_s(key: &str, line: &str, end: usize) -> bool {
-    let behind = line.get(end..).unwrap_or_default();
-    let is_image = behind.strip_prefix(':').is_some_and(|tag| !tag.starts_with([' ', '\t', '=']));
-    is_own(&key.replace('_', "-")) && !is_linkerd(key) && !is_image
+    is_own(&key.replace('_', "-")) && !is_linkerd(key) && !is_image(line, end)
 }
 
-/// Reads the version that a key is given which ends at a place of a line.
-fn given_to_key(line: &str, end: usize) -> Option<Number> {
-    let given = line.get(end..)?.trim_start_matches(['"', '\'', ' ', '\t']);
+/// Tells whether a key that ends at a place of a line is a name of releases, whatever part or channel it names:
+/// `LINKERD_CLI_VERSION=2.14.10`.
+fn is_release_s(key: &str, line: &str, end: usize) -> bool {
+    key.len() <= KEY && is_of_release(key) && !is_image(line, end)
+}
+
+/// Tells whether what ends at a place of a line is an image, and what follows its tag: it has no space behind its colon.
+fn is_image(line: &str, end: usize) -> bool {
+    let behind = line.get(end..).unwrap_or_default();
+    behind.strip_prefix(':').is_some_and(|tag| !tag.starts_with([' ', '\t', '=', '-']))
+}
+
+/// Reads the versions that a key is given which ends at a place of a line: one, or all of a list.
+fn given_to_key(line: &str, end: usize) -> Vec<Number> {
+    let given = line.get(end..).unwrap_or_default().trim_start_matches(['"', '\'', ' ', '\t']);
+    if !given.starts_with([':', '=', '?']) {
+        return Vec::new();
+    }
     let value = given.trim_start_matches([':', '?']);
-    given.starts_with([':', '=', '?']).then(|| number(line, line.len() - value.len())).flatten()
+    let list = value.trim_start_matches(['=', ' ', '\t']);
+    if !list.starts_with('[') {
+        return number(line, line.len() - value.len()).into_iter().collect();
+    }
+    // A line may begin another list at each place of one.
+    let (start, opened) = (line.len() - list.len(), list.get(1..).unwrap_or_default());
+    let end = opened.find(['[', ']']).map_or(line.len(), |end| start + 1 + end);
+    values(line.get(..end).unwrap_or_default(), start)
 }
 
 /// Reads the version in the name of a package, which labels have too.
@@ -171,7 +205,23 @@ mod tests {
         ] {
             assert_eq!(found(told), [("2.14.10", Some(Reason::Channel))], "{told}");
         }
+        for told in [
+            "LINKERD_CLI_VERSION=2.14.10",
+            "linkerd_release ?= 2.14.10",
+            "ENV DEFAULT_LINKERD_VERSION=\"v2.14.10\" KUBE_VERSION=2.1.0",
+            "{\"linkerd\":\"2.14.10\"}",
+            "${LINKERD_STABLE:-2.14.10}",
+        ] {
+            assert_eq!(found(told), [("2.14.10", Some(Reason::Channel))], "{told}");
+        }
         assert_eq!(found("linkerd_ver: 26.6.3"), [("26.6.3", None)]);
+        for told in [
+            "linkerd: [26.5.1, 26.6.3]",
+            "linkerd-version: [\"26.5.1\", '26.6.3'] # of 2.14.10",
+            "LINKERD_EDGE_VERSIONS=['26.5.1','26.6.3']; KUBE=2.1.0",
+        ] {
+            assert_eq!(found(told), [("26.5.1", None), ("26.6.3", None)], "{told}");
+        }
         assert_eq!(found("linkerd_viz_version: 30.12.11"), [("30.12.11", Some(Reason::Channel))]);
         for other in [
             "ARG LINKERD_AWAIT_VERSION=0.2.3",
@@ -180,6 +230,10 @@ mod tests {
             "acme_linkerd_version: 1.0.0",
             "image: linkerd-viz:1.0.0",
             "linkerd2: 0.9.0",
+            "linkerd_prometheus_version: 2.48.1",
+            "LINKERD_CLI_VERSION=0.9.0",
+            "image: linkerd:2.14.10",
+            "image: acme/linkerd:2.14.10",
             "linkerd-crds-acme: 1.0.0",
             "image: acme/linkerd-version:1.0.0",
             "linkerd_version: \"{{ v }}\"",
@@ -197,6 +251,7 @@ mod tests {
             let line = format!("helm install x l/linkerd-crds {}", many.repeat(300_000));
             assert_eq!(found(&line), [], "{many}");
         }
+        assert_eq!(found(&"linkerd=[".repeat(LINE / 9)), []);
     }
 
     #[test]
