@@ -459,3 +459,13 @@ fn a_release_that_flux_waits_for_in_another_way_is_told() {
     let told = told(&scanned(&[("cp.yaml", &text)]));
     assert!(told.iter().any(|line| line == "cp.yaml:16 2026.8.1 NotFollowed"), "{told:?}");
 }
+
+#[test]
+fn the_version_of_a_package_that_brings_linkerd_is_told() {
+    let guix = "(define-public linkerd\n  (package\n    (name \"linkerd\")\n    (version \"2.19.4\")))\n\n(define-public hello\n  (package\n    \
+                (name \"hello\")\n    (version \"2.12.1\")))\n";
+    let arch =
+        "pkgname=linkerd-edge-bin\npkgver=26.6.3\npkgrel=1\nsource=(\"linkerd::https://acme.example/a\")\n";
+    let found = scanned(&[("aur/PKGBUILD", arch), ("gnu/packages/mesh.scm", guix)]);
+    assert_eq!(told(&found), ["aur/PKGBUILD:2 26.6.3 NotFollowed", "gnu/packages/mesh.scm:4 2.19.4 Channel"]);
+}

@@ -7,6 +7,7 @@ mod channels;
 mod class;
 mod commands;
 mod escapes;
+mod entry;
 mod mappings;
 mod names;
 mod number;

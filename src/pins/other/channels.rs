@@ -4,7 +4,7 @@
 //! such as a matrix of a pipeline, where they count as that channel does.
 
 use super::{
-    mappings::entry,
+    entry::entry,
     number::{Number, is_edge, may_be_linkerd, moved, number},
     reads,
 };

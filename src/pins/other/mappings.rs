@@ -4,8 +4,13 @@
 
 use std::{collections::HashSet, iter};
 
-use super::number::{
-    Number, gives_linkerds, is_chart, is_linkerd, is_own, may_be_linkerd, moved, names_linkerd, number, words,
+use super::{
+    entry::entry,
+    names::is_of_release,
+    number::{
+        Number, gives_linkerds, is_chart, is_linkerd, is_own, may_be_linkerd, moved, names_linkerd, number,
+        words,
+    },
 };
 use crate::pins::{origin::is_linkerds, version_text::TAGS};
 
@@ -13,6 +18,10 @@ use crate::pins::{origin::is_linkerds, version_text::TAGS};
 const DEPTH: usize = 64;
 /// What begins a mapping within a line, or a call.
 const OPENS: [char; 3] = ['(', '[', '{'];
+/// Keys that give a package's name.
+const NAMES: [&str; 3] = ["name", "id", "pkgname"];
+/// The key that gives the version of what a package is made from.
+const MADE_FROM: &str = "pkgver";
 /// What a key says beside Linkerd's name of the releases below it.
 const LISTS: [&str; 5] = ["checksums", "cli", "releases", "sha256", "versions"];
 /// What stands before the code of a comment.
@@ -72,7 +81,7 @@ impl<'t> Mapping<'t> {
         self.holds_chart = gives_chart(key) && first.is_none();
         self.is_chart_s |= names_chart || first.is_some_and(is_linkerds);
         self.is_called_so |= self.is_item && key == "name" && first.is_some_and(is_own);
-        self.is_linkerd_s |= matches!(key, "name" | "id") && first.is_some_and(is_linkerd);
+        self.is_linkerd_s |= names_package(key) && first.is_some_and(is_package);
         self.is_module_s |= key == "source" && first.is_some_and(is_module);
         let is_here = first.is_some_and(|word| word.starts_with("file:"));
         self.is_of_another |= gives_chart(key) || key == "path" || is_here;
@@ -97,11 +106,14 @@ impl<'t> Mapping<'t> {
         let is_its_own = self.is_of_another || self.is_object;
         let is_called_so = self.is_called_so && !self.is_of_another;
         let is_chart_s = self.is_chart_s || is_called_so;
-        let is_linkerd_s = self.is_linkerd_s && !is_its_own;
+        let is_package_s = self.is_linkerd_s;
+        let is_linkerd_s = is_package_s && !is_its_own;
         let under = self.under.filter(|_| !is_its_own);
         let is_version = move |key: &str, text: &str| {
             (is_chart_s || self.is_module_s && is_stem_linkerds(&stem(key))) && gives_version(key)
-                || key == "version" && (self.app == Some(text) || is_linkerd_s && may_be_linkerd(text))
+                || key.eq_ignore_ascii_case("version")
+                    && (self.app == Some(text) || is_linkerd_s && may_be_linkerd(text))
+                || key == MADE_FROM && is_package_s && may_be_linkerd(text)
                 || key.to_ascii_lowercase().ends_with("version") && self.stems.contains(&stem(key))
                 || under.is_some_and(|under| gives_under(under, key, text))
         };
@@ -128,6 +140,7 @@ fn in_lines(text: &str, commented: bool) -> Vec<Number> {
         let is_read = is_comment(line) == commented;
         let entry = entry(line).filter(|(depth, ..)| is_read && *depth <= DEPTH);
         let is_new = entry.is_some() && line.trim_start_matches(COMMENT).starts_with("- ");
+        let is_form = line.trim_start().starts_with('(');
         let depth = entry.map_or_else(|| depth_of_rest(line, commented, is_read), |(depth, ..)| depth);
         while let Some(last) = open.pop_if(|last| last.depth > depth || is_new && last.depth == depth) {
             found.extend(last.into_versions());
@@ -138,7 +151,7 @@ fn in_lines(text: &str, commented: bool) -> Vec<Number> {
             found.extend(last.into_versions());
         }
         if open.last().is_none_or(|last| last.depth < depth) {
-            let is_item = is_new || open.last().is_some_and(|last| last.holds_chart);
+            let is_item = is_new || is_form || open.last().is_some_and(|last| last.holds_chart);
             open.push(Mapping::new(depth, is_item, open.last().and_then(Mapping::above)));
         }
         found.extend(of_key(line, depth, key, &open).map(|(span, why)| (moved(span, at), why)));
@@ -158,8 +171,10 @@ fn of_key(line: &str, depth: usize, key: &str, open: &[Mapping<'_>]) -> Option<N
         open.iter().rev().filter(|mapping| mapping.depth < depth).filter_map(|mapping| mapping.opened);
     // Below Linkerd's name its channels may stand.
     let mut lists = above.filter(|_| is_number).filter(|key| !matches!(*key, "stable" | "edge"));
-    let mut parts = lists.next()?.split(['_', '-']);
-    let is_linkerd_s = parts.next().is_some_and(is_linkerd) && parts.all(|part| LISTS.contains(&part));
+    let list = lists.next()?;
+    let mut parts = list.split(['_', '-']);
+    let is_list = parts.next().is_some_and(is_linkerd) && parts.all(|part| LISTS.contains(&part));
+    let is_linkerd_s = is_list || is_of_release(list);
     let (span, why) = number(key, 0).filter(|_| is_linkerd_s)?;
     Some((moved(span, depth + line.get(depth..)?.find(key)?), why))
 }
@@ -227,27 +242,14 @@ pub(super) fn in_flows(line: &str) -> Vec<Number> {
     found
 }
 
-/// Reads the key of a line, or the tag of an element: how deep it stands, its name, and where what is behind it begins.
-pub(super) fn entry(line: &str) -> Option<(usize, &str, usize)> {
-    let depth = line.len() - line.trim_start_matches([' ', '\t', '-', '*', '#', '/']).len();
-    let rest = line.get(depth..)?;
-    let tag = rest.strip_prefix('<').and_then(|rest| rest.split_once('>'));
-    if let Some((name, _)) = tag.filter(|(name, _)| is_name(name)) {
-        return Some((depth, name, depth + name.len() + "<>".len()));
-    }
-    let key = rest.split([':', '=']).next()?;
-    let sign = depth + key.len();
-    // A program may say before a name what it is: `const version = ..`.
-    let name = match line.get(sign..)?.starts_with('=') {
-        true => key.trim_end_matches('?').split_whitespace().next_back()?,
-        false => key.trim_end().trim_matches(['"', '\'', '`', '*']),
-    };
-    is_name(name).then_some((depth, name, sign + 1))
+/// Tells whether a key gives the name of a package.
+fn names_package(key: &str) -> bool {
+    NAMES.iter().any(|name| key.eq_ignore_ascii_case(name))
 }
 
-fn is_name(text: &str) -> bool {
-    let is_inside = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'/');
-    !text.is_empty() && text.bytes().all(is_inside)
+/// Tells whether a package of that name brings Linkerd: a chart of its own may be called as one of Linkerd's.
+fn is_package(name: &str) -> bool {
+    is_linkerd(name) || is_of_release(name) && !is_own(name)
 }
 
 /// Tells whether a module of the repository is named, by a folder with a name of Linkerd's: one from elsewhere has versions of
@@ -266,8 +268,10 @@ fn opens(value: &str) -> bool {
 /// Tells whether keys give a version of Linkerd's as one key of both does: `linkerd: {version: 2.14.10}`. One `version` may be
 /// that of whatever brings it, where it does not count as Linkerd's.
 fn gives_under(under: &str, key: &str, number: &str) -> bool {
-    let may_be = may_be_linkerd(number) || !is_linkerd(under) || !key.eq_ignore_ascii_case("version");
-    may_be && gives_linkerds(&format!("{under}_{key}"))
+    let counts = may_be_linkerd(number);
+    let may_be = counts || !is_linkerd(under) || !key.eq_ignore_ascii_case("version");
+    let both = format!("{under}_{key}");
+    may_be && gives_linkerds(&both) || counts && is_of_release(&both)
 }
 
 /// Tells whether a key gives a chart's name.
@@ -373,6 +377,13 @@ mod tests {
             "package:\n  name: linkerd2\n  version: 2.14.3\n",
             "<metadata>\n  <id>Linkerd2</id>\n  <version>2.14.3</version>\n</metadata>\n<version>2.1.0</version>\n",
             "apiVersion: v1\nappVersion: stable-2.14.3\nname: linkerd2\nversion: 2.14.3\n",
+            "(define-public linkerd\n  (package\n    (name \"linkerd\")\n    (version \"2.14.3\")))\n(define-public hello\n  \
+             (package\n    (name \"hello\")\n    (version \"2.12.1\")))\n",
+            "(define-public linkerd-stable\n  (package\n    (inherit linkerd)\n    (version \"2.14.3\")))\n",
+            "(package\n  (name \"linkerd-viz\")\n  (version \"2.14.3\"))\n",
+            "class LinkerdStable < Formula\n  url \"https://acme.example/linkerd\"\n  version \"2.14.3\"\n",
+            "pkgname=linkerd-bin\npkgver=2.14.3\npkgrel=1\nsource=(\"a\")\n",
+            "Name: linkerd\nVersion: 2.14.3\nSource0: a.tar.gz\n",
         ] {
             assert_eq!(found(told), [("2.14.3", Some(Reason::Channel))], "{told}");
         }
@@ -381,6 +392,10 @@ mod tests {
             "apiVersion: v2\nname: linkerd\nversion: 2.0.1\n",
             "name: linkerd\nversion: 0.1.0\n",
             "name: linkerd-await\nversion: 2.0.1\n",
+            "name: linkerd-viz\nversion: 2.0.1\n",
+            "(define-public linkerd-await\n  (package\n    (version \"2.1.0\")))\n",
+            "class Mesh < Formula\n  desc \"linkerd\"\n  version \"2.1.0\"\n",
+            "pkgname=linkerd-await\npkgver=2.1.0\n",
             "# chart: linkerd-crds\n\n# version: 1.0.0\n",
             "install('linkerd-crds', a('b', version='1.0.0'),\n",
             "{ id = 1, chart = \"linkerd-crds\" },\n{ id = 2, chart = \"istiod\", version = \"1.22.0\" },\n",
@@ -399,6 +414,8 @@ mod tests {
             "linkerd = {\n  version = \"2.14.3\"\n}\n",
             "linkerd:\n  chartVersion: 2.14.3\n  kubeVersion: 1.30.0\n",
             "linkerd_crds:\n  version: 2.14.3\n",
+            "linkerd:\n  stable: 2.14.3\n  grafana: 2.1.0\n",
+            "linkerd-cli:\n  version: 2.14.3\n",
             "kind: Linkerd\nmetadata:\n  name: mesh\nspec:\n  version: 2.14.3\n---\nkind: Mesh\nspec:\n  version: 2.1.0\n",
         ] {
             assert_eq!(found(told), [("2.14.3", Some(Reason::Channel))], "{told}");
@@ -406,6 +423,7 @@ mod tests {
         for told in [
             "linkerd_checksums:\n  stable:\n    '2.10.1':\n      linux: sha256:1\n    '2.10.2':\n      linux: sha256:2\n",
             "linkerd_cli_sha256:\n  2.10.1: abc\n  2.10.2: def\n",
+            "linkerd-version:\n- \"2.10.1\"\n- 2.10.2\nkube-version:\n- 2.1.0\n",
         ] {
             let both = [("2.10.1", Some(Reason::Channel)), ("2.10.2", Some(Reason::Channel))];
             assert_eq!(found(told), both, "{told}");
