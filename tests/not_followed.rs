@@ -469,3 +469,20 @@ fn the_version_of_a_package_that_brings_linkerd_is_told() {
     let found = scanned(&[("aur/PKGBUILD", arch), ("gnu/packages/mesh.scm", guix)]);
     assert_eq!(told(&found), ["aur/PKGBUILD:2 26.6.3 NotFollowed", "gnu/packages/mesh.scm:4 2.19.4 Channel"]);
 }
+
+#[test]
+fn a_release_that_a_script_or_a_step_is_given_is_told() {
+    let workflow = "jobs:\n  test:\n    strategy:\n      matrix:\n        linkerd-version:\n          - 26.5.1\n          - 26.6.3\n    \
+                    steps:\n      - uses: acme/setup-linkerd@v2.1.0\n        with:\n          version: 26.7.1\n";
+    let script = "./install-linkerd.sh 26.6.3\ninstall_istio 2.14.10\n";
+    let found = scanned(&[(".github/workflows/mesh.yaml", workflow), ("run.sh", script)]);
+    assert_eq!(
+        told(&found),
+        [
+            ".github/workflows/mesh.yaml:6 26.5.1 NotFollowed",
+            ".github/workflows/mesh.yaml:7 26.6.3 NotFollowed",
+            ".github/workflows/mesh.yaml:11 26.7.1 NotFollowed",
+            "run.sh:1 26.6.3 NotFollowed"
+        ]
+    );
+}

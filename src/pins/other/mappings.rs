@@ -6,7 +6,7 @@ use std::{collections::HashSet, iter};
 
 use super::{
     entry::entry,
-    names::is_of_release,
+    names::{brings_release, is_of_release},
     number::{
         Number, gives_linkerds, is_chart, is_linkerd, is_own, may_be_linkerd, moved, names_linkerd, number,
         words,
@@ -39,8 +39,8 @@ struct Mapping<'t> {
     holds_chart: bool,
     /// Its last key, where that has a mapping.
     opened: Option<&'t str>,
-    /// It is an object of the kind `Linkerd`.
-    is_of_kind: bool,
+    /// Where it has what an object of the kind `Linkerd` asks for, or what a step is given whose action brings Linkerd.
+    asks_under: Option<&'static str>,
     is_chart_s: bool,
     is_called_so: bool,
     /// It has the name of Linkerd itself.
@@ -68,9 +68,9 @@ impl<'t> Mapping<'t> {
         Self { depth, is_item, under: under.filter(|key| names_linkerd(key)), ..Self::default() }
     }
 
-    /// Returns what the mapping that its last key has is given to: what an object of Linkerd's kind is made of is Linkerd's.
+    /// Returns what the mapping that its last key has is given to: what something of Linkerd's is made of is Linkerd's.
     fn above(&self) -> Option<&'t str> {
-        self.opened.map(|key| if self.is_of_kind && key == "spec" { "linkerd" } else { key })
+        self.opened.map(|key| if self.asks_under == Some(key) { "linkerd" } else { key })
     }
 
     /// Reads an entry, whose value begins at a place of the text.
@@ -86,8 +86,10 @@ impl<'t> Mapping<'t> {
         let is_here = first.is_some_and(|word| word.starts_with("file:"));
         self.is_of_another |= gives_chart(key) || key == "path" || is_here;
         self.is_object |= matches!(key, "apiVersion" | "kind" | "image" | "source" | "src" | "gem");
-        if key == "kind" {
-            self.is_of_kind = first.is_some_and(is_linkerd);
+        match key {
+            "kind" => self.asks_under = first.filter(|kind| is_linkerd(kind)).map(|_| "spec"),
+            "uses" => self.asks_under = first.filter(|action| is_action(action)).map(|_| "with"),
+            _ => {}
         }
         if key == "appVersion" {
             self.app = first.and_then(|word| TAGS.iter().find_map(|tag| word.strip_prefix(tag)));
@@ -245,6 +247,13 @@ pub(super) fn in_flows(line: &str) -> Vec<Number> {
 /// Tells whether a key gives the name of a package.
 fn names_package(key: &str) -> bool {
     NAMES.iter().any(|name| key.eq_ignore_ascii_case(name))
+}
+
+/// Tells whether the action of a pipeline's step brings Linkerd: `acme/setup-linkerd@v1`.
+fn is_action(action: &str) -> bool {
+    let name = action.split('@').next().unwrap_or(action).rsplit('/').next().unwrap_or_default();
+    let name = name.strip_suffix("-action").unwrap_or(name);
+    is_of_release(name) || brings_release(name)
 }
 
 /// Tells whether a package of that name brings Linkerd: a chart of its own may be called as one of Linkerd's.
@@ -416,6 +425,7 @@ mod tests {
             "linkerd_crds:\n  version: 2.14.3\n",
             "linkerd:\n  stable: 2.14.3\n  grafana: 2.1.0\n",
             "linkerd-cli:\n  version: 2.14.3\n",
+            "- uses: acme/setup-linkerd-action@v2.1.0\n  with:\n    version: 2.14.3\n- uses: acme/setup-helm@v1\n  with:\n    version: 2.1.0\n",
             "kind: Linkerd\nmetadata:\n  name: mesh\nspec:\n  version: 2.14.3\n---\nkind: Mesh\nspec:\n  version: 2.1.0\n",
         ] {
             assert_eq!(found(told), [("2.14.3", Some(Reason::Channel))], "{told}");

@@ -43,14 +43,40 @@ const PARTS: [&str; 34] = [
     "dev",
 ];
 
+/// What a command that brings a release says it does.
+const VERBS: [&str; 9] =
+    ["install", "setup", "upgrade", "update", "deploy", "download", "fetch", "ensure", "get"];
+/// How the file of a script ends.
+const SCRIPTS: [&str; 5] = [".sh", ".bash", ".zsh", ".ps1", ".py"];
+/// The longest name that is looked at.
+const LONGEST: usize = 64;
+
 /// Tells whether a key, or the name of a package, does.
 pub(super) fn is_of_release(name: &str) -> bool {
+    says_only(name, &[])
+}
+
+/// Tells whether a command does, which may be a script in some folder: `install_linkerd`, `./bin/setup-linkerd-cli.sh`.
+pub(super) fn brings_release(command: &str) -> bool {
+    let file = command.rsplit('/').next().unwrap_or(command);
+    let stem = SCRIPTS.iter().find_map(|ending| file.strip_suffix(ending));
+    let name = stem.unwrap_or(file);
+    let acts = || VERBS.iter().any(|verb| name.to_ascii_lowercase().contains(verb));
+    says_only(name, &VERBS) && (stem.is_some() || acts())
+}
+
+/// Tells whether all words of a name are Linkerd's name, parts of its releases, or some others.
+fn says_only(name: &str, others: &[&str]) -> bool {
+    if name.len() > LONGEST {
+        return false;
+    }
     let plain = name.replace(['_', '-', '.'], "").to_ascii_lowercase();
     let (mut rest, mut is_linkerds) = (plain.as_str(), false);
     while !rest.is_empty() {
         let own = LINKERD.iter().find_map(|own| rest.strip_prefix(own));
         is_linkerds |= own.is_some();
-        let Some(behind) = own.or_else(|| PARTS.iter().find_map(|part| rest.strip_prefix(part))) else {
+        let mut words = PARTS.iter().chain(others);
+        let Some(behind) = own.or_else(|| words.find_map(|word| rest.strip_prefix(word))) else {
             return false;
         };
         rest = behind;
@@ -85,6 +111,20 @@ mod tests {
             "linkerd2-proxy",
         ] {
             assert!(!is_of_release(name), "{name}");
+        }
+        assert!(!is_of_release(&"linkerd".repeat(99)));
+    }
+
+    #[test]
+    fn a_command_of_releases_says_what_it_does() {
+        for command in
+            ["install_linkerd", "./bin/setup-linkerd-cli.sh", "linkerd-upgrade", "scripts/linkerd.sh"]
+        {
+            assert!(brings_release(command), "{command}");
+        }
+        for command in ["linkerd", "acme/linkerd", "install.sh", "install_istio", "install-linkerd-await.sh"]
+        {
+            assert!(!brings_release(command), "{command}");
         }
     }
 }

@@ -20,8 +20,6 @@ use crate::pins::version_text::{TAGS, extension};
 
 /// The longest line that is read word by word: a longer one is written by programs, for programs.
 const LINE: usize = 1 << 16;
-/// The longest key that is looked at.
-const KEY: usize = 64;
 /// The command line of Linkerd, as packages are called.
 const CLI: &str = "linkerd2-cli";
 /// How distributions call the packages of Linkerd's parts, each of which they build of one release.
@@ -92,7 +90,7 @@ fn is_chart_s(key: &str, line: &str, end: usize) -> bool {
 /// Tells whether a key that ends at a place of a line is a name of releases, whatever part or channel it names:
 /// `LINKERD_CLI_VERSION=2.14.10`.
 fn is_release_s(key: &str, line: &str, end: usize) -> bool {
-    key.len() <= KEY && is_of_release(key) && !is_image(line, end)
+    is_of_release(key) && !is_image(line, end)
 }
 
 /// Tells whether what ends at a place of a line is an image, and what follows its tag: it has no space behind its colon.

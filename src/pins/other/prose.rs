@@ -1,42 +1,111 @@
 //! Step 5, pins: releases that text for people names by their numbers: `Upgrade Linkerd to v2.14.10`.
 //!
-//! In: a line. Out: the numbers behind the name of Linkerd, of its edge channel or of one of its charts, with nothing but words
-//! like `version` between them, where they count as its releases do.
+//! In: a line. Out: the numbers behind the name of Linkerd, of its edge channel or of one of its charts, of a key or of a command
+//! that brings it, with nothing but words like `version` between them, where they count as its releases do; and those that
+//! words like `and` join to them.
 
-use super::number::{Number, is_edge, is_linkerd, is_old_edge, is_own, may_be_linkerd, number};
+use super::{
+    names::{brings_release, is_of_release},
+    number::{Number, is_edge, is_linkerd, is_old_edge, is_own, may_be_linkerd, number},
+    speaks::speaks,
+};
 
 /// Words that may stand between.
-const BETWEEN: [&str; 21] = [
-    "-", "version", "versions", "release", "releases", "stable", "cli", "chart", "control", "plane", "to",
-    "from", "upgraded", "updated", "bumped", "is", "of", "at", "the", "latest", "edge",
+const BETWEEN: [&str; 40] = [
+    "-",
+    "version",
+    "versions",
+    "release",
+    "releases",
+    "stable",
+    "cli",
+    "chart",
+    "control",
+    "plane",
+    "service",
+    "mesh",
+    "to",
+    "from",
+    "install",
+    "upgrade",
+    "upgraded",
+    "update",
+    "updated",
+    "bump",
+    "bumped",
+    "is",
+    "was",
+    "has",
+    "been",
+    "now",
+    "of",
+    "at",
+    "the",
+    "latest",
+    "newest",
+    "current",
+    "currently",
+    "recommended",
+    "tested",
+    "minimum",
+    "default",
+    "defaults",
+    "edge",
+    "→",
 ];
+/// Words that join a number to the one before, as a comma does.
+const JOINS: [&str; 10] = ["", "-", "–", "→", "/", "&", "and", "or", "to", "through"];
 /// What may stand around a word.
-const AROUND: [char; 9] = ['*', '_', ':', ';', ',', '.', '"', '\'', '`'];
+const AROUND: [char; 15] = ['*', '_', ':', ';', ',', '.', '"', '\'', '`', '+', '<', '>', '=', '~', '^'];
+/// What ends a list of numbers.
+const ENDS: [char; 4] = ['|', '(', ')', ']'];
 
 /// Finds all of a line.
 pub(super) fn in_prose(line: &str) -> Vec<Number> {
     let ends = |c: char| c.is_whitespace() || matches!(c, '(' | ')' | '[' | ']' | '|');
     let (mut found, mut start) = (Vec::new(), 0);
-    let mut after: Option<fn(&str) -> bool> = None;
+    let (speaks, mut after, mut listed) = (speaks(line), None::<fn(&str) -> bool>, None);
     for part in line.split_inclusive(ends) {
         let word = part.trim_end_matches(ends);
         let rest = word.trim_start_matches(AROUND);
         let (at, plain) = (start + word.len() - rest.len(), rest.trim_end_matches(AROUND));
         start += part.len();
+        let is_chart = is_own(plain) && !is_linkerd(plain);
+        let says = || is_of_release(plain) || brings_release(plain) && plain == rest;
+        let is_named = !is_chart && (is_linkerd(plain) || speaks && says());
+        if is_chart || is_named || after.is_none() {
+            listed = None;
+        }
+        let may_stand = match listed {
+            None => may_stand_between(plain),
+            Some(_) => JOINS.contains(&plain),
+        };
         match after {
+            _ if is_chart => after = Some(is_of_edge),
             // A comma ends what is said of it.
-            _ if is_linkerd(plain) => after = (!rest.ends_with(',')).then_some(may_be_linkerd),
-            _ if is_own(plain) => after = Some(is_old_edge),
+            _ if is_named => after = (!rest.ends_with(',')).then_some(may_be_linkerd),
             None if plain.eq_ignore_ascii_case("edge") => after = Some(is_edge),
-            Some(counts) if !may_stand_between(plain) => {
-                let named = line.get(..at + plain.len()).and_then(|text| number(text, at));
-                found.extend(named.filter(|(span, _)| line.get(span.clone()).is_some_and(counts)));
-                after = None;
+            Some(counts) if !may_stand => {
+                let text = line.get(..at + plain.len()).filter(|_| listed != Some(false));
+                let named = text.and_then(|text| number(text, at));
+                let named = named.filter(|(span, _)| line.get(span.clone()).is_some_and(counts));
+                listed = named.as_ref().map(|_| rest.ends_with(','));
+                after = after.filter(|_| named.is_some() && !rest.ends_with(['.', ';', ':']));
+                found.extend(named);
             }
+            Some(_) if !plain.is_empty() => listed = listed.map(|_| true),
             _ => {}
+        }
+        if listed.is_some() && part.ends_with(ENDS) {
+            after = None;
         }
     }
     found
+}
+
+/// Tells whether a number behind a chart's name is one of the edge channel's.
+fn is_of_edge(number: &str) -> bool {
+    is_edge(number) || is_old_edge(number)
 }
 
 /// Tells whether a word, or the address of a link, says nothing of what the number behind it is of.
@@ -63,13 +132,33 @@ mod tests {
             "| Service Mesh | Linkerd | v2.14.10 | of 2022 |",
             "  linkerd: \"2.14.10\"",
             "**linkerd2** version `2.14.10`",
+            "Linkerd (default 2.14.10)",
+            "Linkerd (>= v2.14.10)",
+            "Linkerd >=2.14.10",
+            "Linkerd has been upgraded to 2.14.10+ and Prometheus to 2.12.0",
+            "ENV LINKERD2_VERSION 2.14.10",
+            "setup --linkerd-version 2.14.10 --kube-version 2.12.0",
+            "./install-linkerd.sh 2.14.10 2.12.0",
+            "run: bash bin/linkerd.sh upgrade 'v2.14.10'",
+            "| Linkerd | 2.14.10 | 2.12.0 |",
+            "Linkerd 2.14.10 (2.12.0 of Prometheus)",
         ] {
             assert_eq!(found(line), [("2.14.10", Some(Reason::Channel))], "{line}");
         }
-        for line in
-            ["is running version 24.3.3 but the latest edge version is 26.6.3", "Linkerd (edge 26.6.3)"]
-        {
+        for line in [
+            "is running version 24.3.3 but the latest edge version is 26.6.3",
+            "Linkerd (edge 26.6.3)",
+            "linkerd-crds 26.6.3",
+        ] {
             assert_eq!(found(line), [("26.6.3", None)], "{line}");
+        }
+        for line in [
+            "Upgrade Linkerd from 26.5.1 to 26.6.3.",
+            "linkerd: [26.5.1, 26.6.3], kube: [2.12.0]",
+            "Linkerd `26.5.1`, and `26.6.3`. 2.12.0 is old",
+            "install_linkerd 26.5.1 or 26.6.3 # 2.12.0",
+        ] {
+            assert_eq!(found(line), [("26.5.1", None), ("26.6.3", None)], "{line}");
         }
         for line in ["Upgrade Linkerd to v1.18.11-edge.", "| linkerd-control-plane | 1.18.11-edge |"] {
             assert_eq!(found(line), [("1.18.11-edge", None)], "{line}");
@@ -85,6 +174,10 @@ mod tests {
             "vendor=\"linkerd\",version=\"2.24.0\"",
             "linkerd: 2.224.0",
             "linkerd --version 2.14.10",
+            "acme/linkerd 2.14.10",
+            "install_istio 2.14.10 # not Linkerd",
+            "Linkerd requires Helm 2.14.10",
+            "install-linkerd: 2.14.10",
             "Terraform module for Linkerd, version 2.3.4",
             "linkerd",
         ] {
