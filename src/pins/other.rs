@@ -24,7 +24,7 @@ use std::{
 use super::{
     Form, Generator, Pin, PinKind, Reason, SkipReason, Skipped,
     marker::{self, TextFile},
-    version_text::{Token, of_other_channels, releases, tokens},
+    version_text::{Token, edge_ranges, of_other_channels, releases, tokens},
 };
 use crate::linkerd::{self, EdgeVersion};
 
@@ -136,8 +136,13 @@ fn named(
         });
         let first = numbers.partition_point(|(span, _)| span.start < start);
         let of_line = numbers.iter().skip(first).take_while(|(span, _)| span.start < start + line.len());
+        let is_range = |span: &Range<usize>| {
+            let is_tag = line.get(span.clone()).is_some_and(|range| range.starts_with("edge-"));
+            is_tag || near(number) && !is_tag_of_another(line, span.start)
+        };
         let others = of_other_channels(line)
             .map(|span| (span, Some(Reason::Channel)))
+            .chain(edge_ranges(line).filter(is_range).map(|span| (span, None)))
             .chain(of_line.map(|(span, why)| (span.start - start..span.end - start, *why)))
             .filter(|(span, _)| speaks && !taken(start + span.start))
             .take(left)
@@ -377,6 +382,22 @@ mod tests {
         let of_both = found("linkerd: stable-2.14.10 -> edge-26.8.2\n");
         let both: Vec<_> = of_both.iter().map(|(_, column, value, ..)| (*column, value.as_str())).collect();
         assert_eq!(both, [(10, "stable-2.14.10"), (28, "edge-26.8.2")]);
+    }
+
+    #[test]
+    fn a_range_of_releases_is_told_near_linkerd_s_name() {
+        let path = RepoPath::new("run.sh").unwrap();
+        let found = |text: &str| {
+            let file = file(&path, text);
+            let told = |p: Pin| (p.site.line, p.value, p.version.is_some(), p.stays);
+            in_code(&file, Vec::new(), &[]).pins.into_iter().map(told).collect::<Vec<_>>()
+        };
+        let range = |line, value: &str| (line, value.to_owned(), false, Some(Reason::NotFollowed));
+        let far = "\n".repeat(NEAR);
+        let text = format!("linkerd=edge-26.8.x\nchart=2026.8.x\n{far}tag=edge-26.x\nday=2026.9.x\n");
+        let expected = [range(1, "edge-26.8.x"), range(2, "2026.8.x"), range(3 + NEAR, "edge-26.x")];
+        assert_eq!(found(&text), expected);
+        assert_eq!(found("ansible=edge-26.8.x\n"), []);
     }
 
     #[test]

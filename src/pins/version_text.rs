@@ -73,6 +73,9 @@ const PREVIEW: &str = "preview-";
 /// The longest word that is looked at: `edge-26.8.2` with much around it.
 const LONGEST: usize = 64;
 
+/// What a range has of a release at most: the year and the month.
+const MONTHS: usize = "26.12.".len();
+
 /// What the name of a file goes on with behind the release in it.
 const EXTENSIONS: [&str; 11] =
     [".tgz", ".tar.gz", ".tar.xz", ".tar", ".zip", ".apk", ".deb", ".rpm", ".exe", ".yaml", ".yml"];
@@ -162,13 +165,39 @@ pub(super) fn of_other_channels(line: &str) -> impl Iterator<Item = Range<usize>
     })
 }
 
+/// Finds what names many releases of the edge channel in a line, by its tags or by its charts: `edge-26.8.x`, `2026.*`.
+pub(super) fn edge_ranges(line: &str) -> impl Iterator<Item = Range<usize>> {
+    let all = [TAGS[0], "20"].into_iter().flat_map(move |begin| line.match_indices(begin));
+    all.filter_map(move |(start, begin)| {
+        let (before, rest) = (line.get(..start)?, line.get(start + begin.len()..)?);
+        let is_number = |b: &u8| b.is_ascii_digit() || *b == b'.';
+        let length = rest.as_bytes().iter().take(MONTHS).take_while(|b| is_number(b)).count();
+        let behind = rest.get(length..)?.strip_prefix(['x', 'X', '*'])?;
+        // What a range leaves open is the month or the number.
+        let numbers = rest.get(..length)?.strip_suffix('.')?;
+        let open = if numbers.contains('.') { "1" } else { "12.1" };
+        let first = format!("{begin}{numbers}.{open}");
+        let is_release = first.parse::<EdgeVersion>().is_ok() || EdgeVersion::from_chart(&first).is_some();
+        let goes_on = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        let stands = match before.strip_suffix('-') {
+            Some(before) => begin == TAGS[0] && may_stand_before(before),
+            None => !is_in_name(before.trim_end_matches('v')) && !before.ends_with('.'),
+        };
+        (is_release && stands && !behind.starts_with(goes_on)).then(|| start..line.len() - behind.len())
+    })
+}
+
 /// Tells whether a dash and a release may follow on a text: a folder of the CLI is called `linkerd-edge-26.8.2`, a shell
 /// writes the default of a variable as `${VERSION:-edge-26.8.2}` or `${VERSION-edge-26.8.2}`; any other word before the dash
-/// makes a name of another.
+/// makes a name of another, but for the number of the version that it was on the way to: `2.3-edge-19.5.2`.
 fn may_stand_before(before: &str) -> bool {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let start = before.trim_end_matches(is_name);
-    let ours = ["linkerd", "linkerd2", "linkerd2-cli"].iter().any(|name| before.ends_with(name));
+    let named = ["linkerd", "linkerd2", "linkerd2-cli"].iter().any(|name| before.ends_with(name));
+    let whole = start.strip_suffix("2.").map(|whole| whole.strip_suffix('v').unwrap_or(whole));
+    let is_number = before.ends_with(|c: char| c.is_ascii_digit());
+    let ours = named
+        || is_number && whole.is_some_and(|whole| !whole.ends_with(|c| is_name(c) || matches!(c, '.' | '-')));
     ours || start.ends_with("${") || !before.ends_with(|c| is_name(c) || matches!(c, '.' | '-'))
 }
 
@@ -383,6 +412,8 @@ mod tests {
         assert_eq!(found("x_edge-26.8.2 dev2026.8.2 1.v2026.8.2 edge-26.8.2.example.com"), [""; 0]);
         assert_eq!(found("needs link-gen (edge-25.4.4+)"), ["edge-25.4.4"]);
         assert_eq!(found("rm ~/.linkerd2/bin/linkerd-edge-26.8.2 spark-edge-26.8.2"), ["edge-26.8.2"]);
+        assert_eq!(found("Linkerd 2.3-edge-19.5.2 (v2.4-edge-19.8.1)"), ["edge-19.5.2", "edge-19.8.1"]);
+        assert_eq!(found("1.3-edge-19.5.2 a2.3-edge-19.5.2 a-2.3-edge-19.5.2 1.2.3-edge-19.5.2"), [""; 0]);
         assert_eq!(
             found("${A:-edge-26.8.2} ${A_1-edge-26.8.3} $(x-edge-26.8.4)"),
             ["edge-26.8.2", "edge-26.8.3"]
@@ -424,10 +455,34 @@ mod tests {
     }
 
     #[test]
+    fn ranges_of_releases_stand_alone_in_text() {
+        let found = |line: &str| edge_ranges(line).map(|span| line[span].to_owned()).collect::<Vec<_>>();
+        assert_eq!(
+            found("`edge-26.8.x`, edge-26.* or linkerd-edge-26.12.X."),
+            ["edge-26.8.x", "edge-26.*", "edge-26.12.X"]
+        );
+        assert_eq!(found("version: 2026.8.x # was v2024.x"), ["2026.8.x", "2024.x"]);
+        for line in [
+            "edge-26.8.1",
+            "edge-26.13.x",
+            "edge-26.8.1.x",
+            "edge-26x",
+            "edge-26.8.xml",
+            "edge-26.8.x-spark",
+            "spark-edge-26.8.x",
+            "12026.8.x 1.2026.x linkerd-2026.x",
+            "2016.8.x",
+        ] {
+            assert_eq!(found(line), [""; 0], "{line}");
+        }
+    }
+
+    #[test]
     fn a_text_of_beginnings_alone_takes_no_time() {
         let begun = on_processor();
         assert_eq!(tokens(&"20".repeat(1 << 20)), []);
         assert_eq!(of_other_channels(&"stable-2".repeat(1 << 18)).next(), None);
+        assert_eq!(edge_ranges(&"20".repeat(1 << 20)).next(), None);
         assert_eq!(variable_reads(&"${a".repeat(1 << 20)).len(), READS);
         assert_eq!(variable_reads(&"${".repeat(1 << 20)), []);
         let taken = on_processor() - begun;
