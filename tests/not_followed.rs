@@ -486,3 +486,30 @@ fn a_release_that_a_script_or_a_step_is_given_is_told() {
         ]
     );
 }
+
+#[test]
+fn what_only_its_path_says_to_be_linkerd_s_is_told() {
+    let nix = |version: &str| {
+        format!("(callPackage ./generic.nix {{ }}) {{\n  channel = \"edge\";\n  version = {version};\n}}\n")
+    };
+    let found = scanned(&[
+        (".linkerd-version", "26.6.3\n"),
+        ("linkerd/VERSION", "v2.14.10\n"),
+        ("linkerd/install.sh", "VERSION=stable-2.14.10\n"),
+        ("mesh/VERSION", "26.6.3\n"),
+        ("linkerd-await/VERSION", "2.14.10\n"),
+        ("pkgs/linkerd/edge.nix", &nix("\"26.6.3\"")),
+        ("pkgs/linkerd/other.nix", &nix("\"0.6.3\"")),
+        ("pkgs/mesh/edge.nix", &nix("\"26.6.3\"")),
+    ]);
+    assert_eq!(
+        told(&found),
+        [
+            ".linkerd-version:1 26.6.3 NotFollowed",
+            "linkerd/VERSION:1 2.14.10 Channel",
+            "linkerd/install.sh:1 stable-2.14.10 Channel"
+        ]
+    );
+    let named: Vec<_> = found.skipped.iter().map(|skip| (skip.path.as_str(), skip.reason)).collect();
+    assert_eq!(named, [("pkgs/linkerd/edge.nix", SkipReason::UnknownShape)]);
+}

@@ -29,7 +29,7 @@ use super::{
 use crate::linkerd::{self, EdgeVersion};
 
 use class::is_package;
-use number::gives_linkerds;
+use number::{gives_linkerds, may_be_linkerd, number, words};
 use speaks::{is_near, speaking_lines, speaks};
 
 pub(super) use class::{Class, class, is_chart_template, is_configuration};
@@ -109,6 +109,9 @@ fn named(
     let speaks = is_linkerd_s || !speaking.is_empty();
     let own = reads::names(file.text, near);
     let mut numbers = if speaks { numbers::numbers(file.text) } else { Vec::new() };
+    if is_linkerd_s {
+        numbers.extend(numbers::of_file(file.path.as_str(), file.text));
+    }
     if is_package(file.path.name()) {
         // But for a key that says otherwise, it is given to packages.
         numbers.retain(|(span, _)| reads::given_to(file.text, span.start).is_none_or(gives_linkerds));
@@ -173,6 +176,15 @@ fn named(
 pub(super) fn names_read(text: &str) -> BTreeSet<&str> {
     let speaking = speaking_lines(text);
     reads::names(text, |number| is_near(&speaking, number))
+}
+
+/// Tells whether a text has a number that counts as Linkerd's releases do.
+pub(super) fn counts_as_linkerds(text: &str) -> bool {
+    let counts = |word: &str| {
+        let found = number(word, 0).and_then(|(span, _)| word.get(span));
+        found.is_some_and(may_be_linkerd)
+    };
+    words(text).any(counts)
 }
 
 /// Tells whether what stands there is the tag of an image, or of a chart in a registry, that Linkerd has not named:

@@ -421,7 +421,8 @@ fn text_file(
         Class::Helmfile => result.helmfiles.push(entry.path.clone()),
         Class::Foreign(reason) => {
             let versions = other::unmarked_releases(text, &markers);
-            if concerns(hit, &versions) && !is_marked(text, &markers) {
+            let concerns = concerns(hit, &versions) || hit.speaks && other::counts_as_linkerds(text);
+            if concerns && !is_marked(text, &markers) {
                 result.skipped.push(Skipped { path: entry.path.clone(), reason, detail: None, versions });
             }
         }

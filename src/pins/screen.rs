@@ -10,7 +10,7 @@ use std::{
 
 use memchr::memmem::Finder;
 
-use super::{IrrelevantBlobs, ScanOptions, SkipReason, Skipped, is_kustomization};
+use super::{IrrelevantBlobs, ScanOptions, SkipReason, Skipped, is_kustomization, other};
 use crate::{
     deploy::fleet::is_bundle,
     repo::{BlobId, Entry, Mode, RepoPath, Tree, TreeError, parallel},
@@ -249,7 +249,10 @@ impl Needles {
             }
             Mode::File | Mode::Executable => {}
         }
-        if options.irrelevant.contains(entry.id) && !takes_in {
+        let of_linkerd = entry.path.as_str().contains("inkerd");
+        // A number without a word of Linkerd is its release where a file is called so.
+        let may_count = of_linkerd && other::class(&entry.path).is_told_alone();
+        if options.irrelevant.contains(entry.id) && !takes_in && !may_count {
             return Ok(Seen::Irrelevant(entry.id));
         }
         let content = match known.and_then(OnceLock::get) {
@@ -272,9 +275,10 @@ impl Needles {
         if content.sealed {
             return Ok(skip(SkipReason::Encrypted, Some("git-crypt".to_owned())));
         }
-        let Content { size, linkerd, named, ties, .. } = content;
-        let speaks = content.speaks || entry.path.as_str().contains("inkerd");
-        Ok(match ties || takes_in {
+        let Content { size, linkerd, ties, .. } = content;
+        let speaks = content.speaks || of_linkerd;
+        let named = content.named || may_count && names_a_number(&tree.read(entry.id)?);
+        Ok(match ties || takes_in || named {
             true => Seen::Hit(Hit { entry: at, named, linkerd, size, speaks }),
             false => Seen::Irrelevant(entry.id),
         })
@@ -312,6 +316,11 @@ impl Needles {
         let is_one = |at: usize| digits(bytes, at + 3, 1) && dot(bytes, at + 4) && digits(bytes, at + 5, 1);
         self.century.find_iter(bytes).any(is_one)
     }
+}
+
+fn names_a_number(bytes: &[u8]) -> bool {
+    let is_digit = |at: Option<usize>| at.is_some_and(|at| digits(bytes, at, 1));
+    memchr::memchr_iter(b'.', bytes).any(|at| is_digit(at.checked_sub(1)) && is_digit(Some(at + 1)))
 }
 
 fn digits(bytes: &[u8], from: usize, count: usize) -> bool {

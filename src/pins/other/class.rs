@@ -27,6 +27,15 @@ pub(in crate::pins) enum Class {
     Unknown,
 }
 
+// === impl Class ===
+
+impl Class {
+    /// Tells whether what such a file says is told of it alone, and not of what a deployer makes of it with others.
+    pub fn is_told_alone(self) -> bool {
+        matches!(self, Self::Script | Self::Prose | Self::Foreign(_) | Self::Unknown)
+    }
+}
+
 /// Judges a file by its name.
 pub(in crate::pins) fn class(path: &RepoPath) -> Class {
     let (whole, name) = (path.as_str(), path.name());

@@ -45,6 +45,17 @@ pub(super) fn numbers(text: &str) -> Vec<Number> {
     found
 }
 
+/// Reads the number that a file has and nothing else, where its name or its folder's is one of releases: `.linkerd-version`.
+pub(super) fn of_file(path: &str, text: &str) -> Option<Number> {
+    let is_called_so = |name: &str| {
+        let name = name.trim_start_matches('.');
+        is_of_release(name.split('.').next().unwrap_or(name))
+    };
+    let is_all = text.split_whitespace().nth(1).is_none() && path.rsplit('/').take(2).any(is_called_so);
+    let found = is_all.then(|| number(text, 0)).flatten();
+    found.filter(|(span, _)| text.get(span.clone()).is_some_and(may_be_linkerd))
+}
+
 /// Finds those of which a word says whose version they are: `linkerd_version: 2.14.10`, `linkerd-crds-1.8.0.tgz`.
 fn in_words(line: &str) -> Vec<Number> {
     let is_outside = |c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-' | '.' | '+');
