@@ -14,6 +14,7 @@ mod number;
 mod numbers;
 mod prose;
 mod reads;
+mod renovate;
 mod speaks;
 
 use std::{

@@ -14,6 +14,7 @@ use super::{
         Number, gives_linkerds, is_edge, is_linkerd, is_own, may_be_linkerd, moved, names_linkerd, number,
     },
     prose::in_prose,
+    renovate::for_renovate,
     speaks::speaks,
 };
 use crate::pins::version_text::{TAGS, extension};
@@ -32,6 +33,7 @@ pub(super) fn numbers(text: &str) -> Vec<Number> {
     let mut found = in_commands(text);
     found.extend(in_mappings(text));
     found.extend(behind_channels(text));
+    found.extend(for_renovate(text));
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         if line.len() <= LINE {
