@@ -16,6 +16,7 @@ mod prose;
 mod reads;
 mod renovate;
 mod speaks;
+mod tables;
 
 use std::{
     collections::{BTreeSet, HashSet},

@@ -16,6 +16,7 @@ use super::{
     prose::in_prose,
     renovate::for_renovate,
     speaks::speaks,
+    tables::in_tables,
 };
 use crate::pins::version_text::{TAGS, extension};
 
@@ -34,6 +35,7 @@ pub(super) fn numbers(text: &str) -> Vec<Number> {
     found.extend(in_mappings(text));
     found.extend(behind_channels(text));
     found.extend(for_renovate(text));
+    found.extend(in_tables(text));
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         if line.len() <= LINE {

@@ -62,9 +62,19 @@ const ENDS: [char; 4] = ['|', '(', ')', ']'];
 
 /// Finds all of a line.
 pub(super) fn in_prose(line: &str) -> Vec<Number> {
+    behind(line, None)
+}
+
+/// Finds all of a text that has nothing but what Linkerd's name says before.
+pub(super) fn in_cell(cell: &str) -> Vec<Number> {
+    behind(cell, Some(may_be_linkerd))
+}
+
+/// Reads a line behind a name, where one stands before it, by how the numbers of that count.
+fn behind(line: &str, mut after: Option<fn(&str) -> bool>) -> Vec<Number> {
     let ends = |c: char| c.is_whitespace() || matches!(c, '(' | ')' | '[' | ']' | '|');
     let (mut found, mut start) = (Vec::new(), 0);
-    let (speaks, mut after, mut listed) = (speaks(line), None::<fn(&str) -> bool>, None);
+    let (speaks, mut listed) = (speaks(line), None);
     for part in line.split_inclusive(ends) {
         let word = part.trim_end_matches(ends);
         let rest = word.trim_start_matches(AROUND);
