@@ -26,6 +26,10 @@ const LINE: usize = 1 << 16;
 const CLI: &str = "linkerd2-cli";
 /// How distributions call the packages of Linkerd's parts, each of which they build of one release.
 const PACKAGES: &str = "linkerd2-";
+/// What parts a key from what it is given.
+const GIVES: &str = ":=?";
+/// What parts a package too from its version.
+const ASKS: &str = ":=?@";
 /// What the control plane's own chart says of the chart of its definitions, of whatever release both are.
 const OF_NO_RELEASE: &str = "1.0.0-edge";
 
@@ -89,8 +93,10 @@ fn in_words(line: &str) -> Vec<Number> {
             (false, false) => is_named().then_some(may_be_linkerd),
         };
         if let Some(counts) = counts {
+            // A package manager is asked for `linkerd@2.14.10`.
+            let signs = if is_key || is_asked { GIVES } else { ASKS };
             let fits = |(span, _): &Number| line.get(span.clone()).is_some_and(counts);
-            found.extend(given_to_key(line, end).into_iter().filter(fits));
+            found.extend(given_to_key(line, end, signs).into_iter().filter(fits));
         }
         start += part.len();
     }
@@ -115,12 +121,12 @@ fn is_image(line: &str, end: usize) -> bool {
 }
 
 /// Reads the versions that a key is given which ends at a place of a line: one, or all of a list.
-fn given_to_key(line: &str, end: usize) -> Vec<Number> {
+fn given_to_key(line: &str, end: usize, signs: &str) -> Vec<Number> {
     let given = line.get(end..).unwrap_or_default().trim_start_matches(['"', '\'', ' ', '\t']);
-    if !given.starts_with([':', '=', '?']) {
+    if !given.starts_with(|c: char| signs.contains(c)) {
         return Vec::new();
     }
-    let value = given.trim_start_matches([':', '?']);
+    let value = given.trim_start_matches([':', '?', '@']);
     let list = value.trim_start_matches(['=', ' ', '\t']);
     if !list.starts_with('[') {
         return number(line, line.len() - value.len()).into_iter().collect();
@@ -141,7 +147,8 @@ fn of_package(word: &str) -> Option<Number> {
         // Behind a channel stands a release, which is found as such.
         let is_part = || {
             let before = word.get(..start).unwrap_or_default();
-            name.starts_with(PACKAGES) && !TAGS.iter().any(|tag| before.ends_with(tag))
+            let is_called_so = name.starts_with(PACKAGES) || is_of_release(name);
+            is_called_so && !TAGS.iter().any(|tag| before.ends_with(tag))
         };
         let found = (is_name || is_part()).then(|| number(word, start)).flatten();
         found.filter(|(span, _)| is_name || word.get(span.clone()).is_some_and(is_edge))
@@ -224,6 +231,7 @@ mod tests {
             "ENV DEFAULT_LINKERD_VERSION=\"v2.14.10\" KUBE_VERSION=2.1.0",
             "{\"linkerd\":\"2.14.10\"}",
             "${LINKERD_STABLE:-2.14.10}",
+            "mise use linkerd@2.14.10 helm@2.16.1",
         ] {
             assert_eq!(found(told), [("2.14.10", Some(Reason::Channel))], "{told}");
         }
@@ -247,6 +255,8 @@ mod tests {
             "LINKERD_CLI_VERSION=0.9.0",
             "image: linkerd:2.14.10",
             "image: acme/linkerd:2.14.10",
+            "uses: acme/linkerd@v2.1.0",
+            "linkerd-viz@1.0.0",
             "linkerd-crds-acme: 1.0.0",
             "image: acme/linkerd-version:1.0.0",
             "linkerd_version: \"{{ v }}\"",
@@ -319,6 +329,8 @@ mod tests {
             ("(define-public linkerd-crds-1.9.5-edge", "1.9.5-edge"),
             ("linkerd2-controller-26.1.1-r0.apk", "26.1.1-r0"),
             ("RUN apk add linkerd2-metrics-api=26.6.3-r0", "26.6.3-r0"),
+            ("tar xf linkerd-cli-26.6.3.tar.gz", "26.6.3"),
+            ("/opt/linkerd-26.6.3/bin", "26.6.3"),
         ] {
             assert_eq!(found(told), [(version, None)], "{told}");
         }
@@ -331,6 +343,7 @@ mod tests {
             "helm.sh/chart: linkerd-crds-0.0.0-undefined",
             "https://helm.linkerd.io/edge/linkerd-crds-2026.8.2.tgz",
             "linkerd-1.4.6-exec",
+            "helm.sh/chart: linkerd-2.1.0",
             "linkerd-smi-1.0.0.tgz",
             "acme-linkerd-crds-1.8.0",
             "jaeger-3.1.0",

@@ -1,7 +1,7 @@
 //! Step 5, pins: names that stand for versions in a text, such as a variable of a script.
 //!
-//! In: a text. Out: the names that a line reads in the forms of shells, Make, pipelines, templates, ytt and Pulumi, those behind
-//! the word of a channel too; the name that a value is given to.
+//! In: a text. Out: the names that a line reads in the forms of shells, Make, Ruby, pipelines, templates, ytt and Pulumi, those
+//! behind the word of a channel too; the name that a value is given to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,8 @@ use super::speaks::speaks;
 use crate::pins::{siblings::name_before, version_text::TAGS};
 
 /// What stands around a name that is read.
-const AROUND: [(&str, &str); 5] = [("{{", "}}"), ("<<", ">>"), ("${", "}"), ("$(", ")"), (YTT, " ")];
+const AROUND: [(&str, &str); 6] =
+    [("{{", "}}"), ("<<", ">>"), ("${", "}"), ("#{", "}"), ("$(", ")"), (YTT, " ")];
 /// What stands before a value that ytt's code reads.
 pub(in crate::pins) const YTT: &str = "data.values.";
 /// Under these keys a parameter has what it is unless somebody says otherwise: its name is the key above.
@@ -41,7 +42,7 @@ pub(super) fn behind_channels(text: &str) -> BTreeMap<&str, &'static str> {
 
 /// Returns the name that a text begins to read.
 fn read_first(text: &str) -> Option<&str> {
-    let rest = text.trim_start_matches(['$', '{', '(', '<', '+', ' ', '"', '\'', '.', '-']);
+    let rest = text.trim_start_matches(['$', '#', '{', '(', '<', '+', ' ', '"', '\'', '.', '-']);
     let signs = text.get(..text.len() - rest.len())?;
     last(rest).filter(|_| signs.contains(['$', '{', '<', '+']))
 }
@@ -98,6 +99,7 @@ mod tests {
             "run: helm upgrade x --version ${{ inputs.v }}",
             "version: << parameters.v >>",
             "version: {{ .Values.v | quote }}",
+            "url \"https://helm.linkerd.io/edge/linkerd-crds-#{v}.tgz\"",
         ] {
             assert!(of_line(line).any(|name| name == "v"), "{line}: {:?}", of_line(line).collect::<Vec<_>>());
         }
@@ -112,6 +114,7 @@ mod tests {
             "linkerd/releases/edge-$(v)",
             "linkerd: edge-{{ .Values.v }}",
             "linkerd = f'edge-{v}'",
+            "url \"linkerd.io/edge-#{v}\"",
             "const linkerd = \"edge-\" + v",
             "echo linkerd edge-$v",
         ] {
