@@ -9,6 +9,7 @@ mod commands;
 mod escapes;
 mod entry;
 mod mappings;
+mod milestones;
 mod names;
 mod number;
 mod numbers;

@@ -190,7 +190,7 @@ pub(super) fn edge_ranges(line: &str) -> impl Iterator<Item = Range<usize>> {
 /// Tells whether a dash and a release may follow on a text: a folder of the CLI is called `linkerd-edge-26.8.2`, a shell
 /// writes the default of a variable as `${VERSION:-edge-26.8.2}` or `${VERSION-edge-26.8.2}`; any other word before the dash
 /// makes a name of another, but for the number of the version that it was on the way to: `2.3-edge-19.5.2`.
-fn may_stand_before(before: &str) -> bool {
+pub(super) fn may_stand_before(before: &str) -> bool {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let start = before.trim_end_matches(is_name);
     let named = ["linkerd", "linkerd2", "linkerd2-cli"].iter().any(|name| before.ends_with(name));
@@ -202,7 +202,7 @@ fn may_stand_before(before: &str) -> bool {
 }
 
 /// Tells whether what follows on a text is the rest of a name; Markdown stresses with underscores.
-fn is_in_name(before: &str) -> bool {
+pub(super) fn is_in_name(before: &str) -> bool {
     before.trim_end_matches('_').ends_with(|c: char| c.is_ascii_alphanumeric())
 }
 

@@ -9,6 +9,7 @@ use super::{
     channels::{behind_channels, values},
     commands::in_commands,
     mappings::{in_flows, in_mappings},
+    milestones::milestones,
     names::is_of_release,
     number::{
         Number, gives_linkerds, is_edge, is_linkerd, is_own, may_be_linkerd, moved, names_linkerd, number,
@@ -40,6 +41,7 @@ pub(super) fn numbers(text: &str) -> Vec<Number> {
     found.extend(behind_channels(text));
     found.extend(for_renovate(text));
     found.extend(in_tables(text));
+    found.extend(milestones(text));
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         if line.len() <= LINE {
