@@ -494,6 +494,8 @@ fn what_only_its_path_says_to_be_linkerd_s_is_told() {
     };
     let found = scanned(&[
         (".linkerd-version", "26.6.3\n"),
+        ("apps/linkerd/values.yaml", "image: {version: stable-2.14.10}\nversion: 2.14.9\n"),
+        ("apps/mesh/values.yaml", "image: {version: stable-2.14.10}\n"),
         ("linkerd/VERSION", "v2.14.10\n"),
         ("linkerd/install.sh", "VERSION=stable-2.14.10\n"),
         ("mesh/VERSION", "26.6.3\n"),
@@ -506,6 +508,7 @@ fn what_only_its_path_says_to_be_linkerd_s_is_told() {
         told(&found),
         [
             ".linkerd-version:1 26.6.3 NotFollowed",
+            "apps/linkerd/values.yaml:1 stable-2.14.10 Channel",
             "linkerd/VERSION:1 2.14.10 Channel",
             "linkerd/install.sh:1 stable-2.14.10 Channel"
         ]

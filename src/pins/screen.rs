@@ -10,7 +10,9 @@ use std::{
 
 use memchr::memmem::Finder;
 
-use super::{IrrelevantBlobs, ScanOptions, SkipReason, Skipped, is_kustomization, other};
+use super::{
+    IrrelevantBlobs, ScanOptions, SkipReason, Skipped, is_kustomization, other, version_text::CHANNELS,
+};
 use crate::{
     deploy::fleet::is_bundle,
     repo::{BlobId, Entry, Mode, RepoPath, Tree, TreeError, parallel},
@@ -250,9 +252,7 @@ impl Needles {
             Mode::File | Mode::Executable => {}
         }
         let of_linkerd = entry.path.as_str().contains("inkerd");
-        // A number without a word of Linkerd is its release where a file is called so.
-        let may_count = of_linkerd && other::class(&entry.path).is_told_alone();
-        if options.irrelevant.contains(entry.id) && !takes_in && !may_count {
+        if options.irrelevant.contains(entry.id) && !takes_in && !of_linkerd {
             return Ok(Seen::Irrelevant(entry.id));
         }
         let content = match known.and_then(OnceLock::get) {
@@ -277,7 +277,7 @@ impl Needles {
         }
         let Content { size, linkerd, ties, .. } = content;
         let speaks = content.speaks || of_linkerd;
-        let named = content.named || may_count && names_a_number(&tree.read(entry.id)?);
+        let named = content.named || of_linkerd && says_a_release(&entry.path, &tree.read(entry.id)?);
         Ok(match ties || takes_in || named {
             true => Seen::Hit(Hit { entry: at, named, linkerd, size, speaks }),
             false => Seen::Irrelevant(entry.id),
@@ -316,6 +316,17 @@ impl Needles {
         let is_one = |at: usize| digits(bytes, at + 3, 1) && dot(bytes, at + 4) && digits(bytes, at + 5, 1);
         self.century.find_iter(bytes).any(is_one)
     }
+}
+
+/// Tells whether bytes without a word of Linkerd may name its release where their path says that they are of it: a tag of another
+/// channel, or a number of what nobody else gives a meaning.
+fn says_a_release(path: &RepoPath, bytes: &[u8]) -> bool {
+    let is_tag = |channel: &str| {
+        let mut all = memchr::memmem::find_iter(bytes, channel.as_bytes());
+        all.any(|at| digits(bytes, at + channel.len(), 1))
+    };
+    CHANNELS.iter().any(|channel| is_tag(channel))
+        || other::class(path).is_told_alone() && names_a_number(bytes)
 }
 
 fn names_a_number(bytes: &[u8]) -> bool {
