@@ -58,14 +58,14 @@ fn looped(line: &str) -> Option<(&str, usize)> {
 /// Reads the versions that a line has behind a place: one, or all of a list.
 pub(super) fn values(line: &str, behind: usize) -> Vec<Number> {
     let (before, value) = line.split_at_checked(behind).unwrap_or_default();
-    if !value.trim_start().starts_with('[') && !before.ends_with(LOOP.1) {
+    if !value.trim_start().starts_with(['[', '(']) && !before.ends_with(LOOP.1) {
         // A shell gives a variable its default where it reads it.
         let at = value.find(":-").map_or(behind, |sign| behind + sign + 2);
         return number(line, at).into_iter().collect();
     }
     let mut start = behind;
-    let list = value.split([']', ';']).next().unwrap_or_default();
-    let elements = list.split([' ', ',', '[']).filter_map(|element| {
+    let list = value.split([']', ')', ';']).next().unwrap_or_default();
+    let elements = list.split([' ', ',', '[', '(']).filter_map(|element| {
         let at = start;
         start += element.len() + 1;
         number(element, 0).map(|(span, why)| (moved(span, at), why))

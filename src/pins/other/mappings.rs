@@ -70,7 +70,12 @@ impl<'t> Mapping<'t> {
 
     /// Returns what the mapping that its last key has is given to: what something of Linkerd's is made of is Linkerd's.
     fn above(&self) -> Option<&'t str> {
-        self.opened.map(|key| if self.asks_under == Some(key) { "linkerd" } else { key })
+        let is_part = |under: &&str, key| is_of_release(&format!("{under}_{key}"));
+        self.opened.map(|key| match self.under.filter(|under| is_part(under, key)) {
+            _ if self.asks_under == Some(key) => "linkerd",
+            Some(under) => under,
+            None => key,
+        })
     }
 
     /// Reads an entry, whose value begins at a place of the text.
@@ -84,7 +89,8 @@ impl<'t> Mapping<'t> {
         self.is_linkerd_s |= names_package(key) && first.is_some_and(is_package);
         self.is_module_s |= key == "source" && first.is_some_and(is_module);
         let is_here = first.is_some_and(|word| word.starts_with("file:"));
-        self.is_of_another |= gives_chart(key) || key == "path" || is_here;
+        let is_number = first.is_some_and(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+        self.is_of_another |= gives_chart(key) && !is_number || key == "path" || is_here;
         self.is_object |= matches!(key, "apiVersion" | "kind" | "image" | "source" | "src" | "gem");
         match key {
             "kind" => self.asks_under = first.filter(|kind| is_linkerd(kind)).map(|_| "spec"),
@@ -425,6 +431,8 @@ mod tests {
             "linkerd_crds:\n  version: 2.14.3\n",
             "linkerd:\n  stable: 2.14.3\n  grafana: 2.1.0\n",
             "linkerd-cli:\n  version: 2.14.3\n",
+            "linkerd:\n  cli:\n    version: 2.14.3\n  metrics:\n    version: 2.1.0\n",
+            "LINKERD = {\"version\": \"2.14.3\", \"chart\": \"1.16.3\"}\n",
             "- uses: acme/setup-linkerd-action@v2.1.0\n  with:\n    version: 2.14.3\n- uses: acme/setup-helm@v1\n  with:\n    version: 2.1.0\n",
             "kind: Linkerd\nmetadata:\n  name: mesh\nspec:\n  version: 2.14.3\n---\nkind: Mesh\nspec:\n  version: 2.1.0\n",
         ] {

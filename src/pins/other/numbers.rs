@@ -130,12 +130,12 @@ fn given_to_key(line: &str, end: usize, signs: &str) -> Vec<Number> {
     }
     let value = given.trim_start_matches([':', '?', '@']);
     let list = value.trim_start_matches(['=', ' ', '\t']);
-    if !list.starts_with('[') {
+    if !list.starts_with(['[', '(']) {
         return number(line, line.len() - value.len()).into_iter().collect();
     }
     // A line may begin another list at each place of one.
     let (start, opened) = (line.len() - list.len(), list.get(1..).unwrap_or_default());
-    let end = opened.find(['[', ']']).map_or(line.len(), |end| start + 1 + end);
+    let end = opened.find(['[', ']', '(', ')']).map_or(line.len(), |end| start + 1 + end);
     values(line.get(..end).unwrap_or_default(), start)
 }
 
@@ -242,6 +242,7 @@ mod tests {
             "linkerd: [26.5.1, 26.6.3]",
             "linkerd-version: [\"26.5.1\", '26.6.3'] # of 2.14.10",
             "LINKERD_EDGE_VERSIONS=['26.5.1','26.6.3']; KUBE=2.1.0",
+            "LINKERD_VERSIONS=(26.5.1 26.6.3); KUBE=(2.1.0)",
         ] {
             assert_eq!(found(told), [("26.5.1", None), ("26.6.3", None)], "{told}");
         }
@@ -276,7 +277,9 @@ mod tests {
             let line = format!("helm install x l/linkerd-crds {}", many.repeat(300_000));
             assert_eq!(found(&line), [], "{many}");
         }
-        assert_eq!(found(&"linkerd=[".repeat(LINE / 9)), []);
+        for many in ["linkerd=[", "linkerd=("] {
+            assert_eq!(found(&many.repeat(LINE / many.len())), [], "{many}");
+        }
     }
 
     #[test]
@@ -293,6 +296,7 @@ mod tests {
             "version: 26.6.3",
             "version=${version:-26.6.3}",
             "version: [26.6.3, 2.11.1] # since 26.7.1",
+            "versions=(2.11.1 26.6.3) # since 26.7.1",
             "versions:\n\n  # of the platform\n  - '26.6.3'\n  - 2.11.1",
             "for version in 2.11.1 26.6.3; do",
         ] {
