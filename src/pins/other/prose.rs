@@ -6,7 +6,7 @@
 
 use super::{
     names::{brings_release, is_of_release},
-    number::{Number, is_edge, is_linkerd, is_old_edge, is_own, may_be_linkerd, number},
+    number::{Number, is_edge, is_linkerd, is_old_edge, is_own, may_be_linkerd, number, words},
     speaks::speaks,
 };
 
@@ -58,11 +58,15 @@ const JOINS: [&str; 10] = ["", "-", "–", "→", "/", "&", "and", "or", "to", "
 /// What may stand around a word.
 const AROUND: [char; 15] = ['*', '_', ':', ';', ',', '.', '"', '\'', '`', '+', '<', '>', '=', '~', '^'];
 /// What ends a list of numbers.
-const ENDS: [char; 4] = ['|', '(', ')', ']'];
+const ENDS: [char; 5] = ['|', '(', ')', ']', '<'];
+/// What stands between a number and the name of what it is of.
+const OF: &str = " of ";
 
 /// Finds all of a line.
 pub(super) fn in_prose(line: &str) -> Vec<Number> {
-    behind(line, None)
+    let mut found = behind(line, None);
+    found.extend(before_name(line));
+    found
 }
 
 /// Finds all of a text that has nothing but what Linkerd's name says before.
@@ -72,14 +76,25 @@ pub(super) fn in_cell(cell: &str) -> Vec<Number> {
 
 /// Reads a line behind a name, where one stands before it, by how the numbers of that count.
 fn behind(line: &str, mut after: Option<fn(&str) -> bool>) -> Vec<Number> {
-    let ends = |c: char| c.is_whitespace() || matches!(c, '(' | ')' | '[' | ']' | '|');
-    let (mut found, mut start) = (Vec::new(), 0);
-    let (speaks, mut listed) = (speaks(line), None);
+    let ends = |c: char| c.is_whitespace() || matches!(c, '(' | ')' | '[' | ']' | '<' | '>' | '|');
+    let (mut found, mut start, mut is_markup) = (Vec::new(), 0, false);
+    let (speaks, closes, mut listed) = (speaks(line), line.rfind('>'), None);
     for part in line.split_inclusive(ends) {
         let word = part.trim_end_matches(ends);
         let rest = word.trim_start_matches(AROUND);
         let (at, plain) = (start + word.len() - rest.len(), rest.trim_end_matches(AROUND));
         start += part.len();
+        let was_markup = is_markup;
+        is_markup = match part.chars().next_back() {
+            Some('<') => {
+                closes > Some(start) && line.get(start..).is_some_and(|tag| tag.starts_with(begins_tag))
+            }
+            Some('>') => false,
+            _ => is_markup,
+        };
+        if was_markup {
+            continue;
+        }
         let is_chart = is_own(plain) && !is_linkerd(plain);
         let says = || is_of_release(plain) || brings_release(plain) && plain == rest;
         let is_named = !is_chart && (is_linkerd(plain) || speaks && says());
@@ -111,6 +126,25 @@ fn behind(line: &str, mut after: Option<fn(&str) -> bool>) -> Vec<Number> {
         }
     }
     found
+}
+
+fn begins_tag(c: char) -> bool {
+    c.is_ascii_alphabetic() || c == '/'
+}
+
+/// Finds those before Linkerd's name: `version 2.14.10 of Linkerd`, `the 26.6.3 release of Linkerd`.
+fn before_name(line: &str) -> impl Iterator<Item = Number> {
+    line.match_indices(OF).filter_map(move |(at, of)| {
+        let (before, behind) = (line.get(..at)?, line.get(at + of.len()..)?);
+        let name = words(behind).take(2).find(|word| !word.eq_ignore_ascii_case("the"))?;
+        let word = before.split_whitespace().rev().take(2).find(|word| *word != "release")?;
+        let start = before.rfind(word)?;
+        let rest = word.trim_start_matches(AROUND);
+        let text = line.get(..start + word.trim_end_matches(AROUND).len())?;
+        let found =
+            is_linkerd(name.trim_matches(AROUND)).then(|| number(text, start + word.len() - rest.len()));
+        found.flatten().filter(|(span, _)| line.get(span.clone()).is_some_and(may_be_linkerd))
+    })
 }
 
 /// Tells whether a number behind a chart's name is one of the edge channel's.
@@ -152,6 +186,12 @@ mod tests {
             "run: bash bin/linkerd.sh upgrade 'v2.14.10'",
             "| Linkerd | 2.14.10 | 2.12.0 |",
             "Linkerd 2.14.10 (2.12.0 of Prometheus)",
+            "<tr><td>Linkerd</td><td class=\"version\">2.14.10</td><td>2.12.0</td></tr>",
+            "<id>linkerd2</id><version>2.14.10</version>",
+            "install <linkerd 2.14.10",
+            "version `2.14.10` of Linkerd and 2.12.0 of Prometheus",
+            "we run v2.14.10 of the [Linkerd](https://linkerd.io) mesh",
+            "The 2.14.10 release of **Linkerd**",
         ] {
             assert_eq!(found(line), [("2.14.10", Some(Reason::Channel))], "{line}");
         }
@@ -188,6 +228,10 @@ mod tests {
             "install_istio 2.14.10 # not Linkerd",
             "Linkerd requires Helm 2.14.10",
             "install-linkerd: 2.14.10",
+            "2.12.0 of Prometheus for Linkerd",
+            "1.7.5 of Linkerd",
+            "2.14.10 of acme/linkerd",
+            "<td>Linkerd</td><td>Helm</td><td>2.14.10</td>",
             "Terraform module for Linkerd, version 2.3.4",
             "linkerd",
         ] {
