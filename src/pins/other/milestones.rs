@@ -23,7 +23,7 @@ pub(super) fn milestones(text: &str) -> Vec<Number> {
     let (mut found, mut start, mut is_near) = (Vec::new(), 0, false);
     // Most texts have none.
     let is_read = text.contains(TAG);
-    for line in text.split_inclusive('\n').filter(|_| is_read) {
+    for line in text.split_inclusive('\n').take_while(|_| is_read) {
         let is_named = speaks(line);
         if is_named || is_near {
             found.extend(of_line(line).map(|span| (moved(span, start), Some(Reason::Channel))));

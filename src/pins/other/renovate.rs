@@ -16,7 +16,9 @@ const LINE: usize = 1 << 12;
 /// Finds all of a text.
 pub(super) fn for_renovate(text: &str) -> Vec<Number> {
     let (mut found, mut start, mut above) = (Vec::new(), 0, None::<fn(&str) -> bool>);
-    for line in text.split_inclusive('\n') {
+    // Most texts have no such comment.
+    let is_read = text.contains(SIGN);
+    for line in text.split_inclusive('\n').take_while(|_| is_read) {
         let at = line.find(SIGN).filter(|_| line.len() <= LINE);
         let code = line.get(..at.unwrap_or(line.len())).unwrap_or_default();
         let here = at.and_then(|at| counts(line.get(at..)?));

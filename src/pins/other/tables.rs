@@ -17,7 +17,8 @@ const LINE: usize = 1 << 12;
 pub(super) fn in_tables(text: &str) -> Vec<Number> {
     let (mut found, mut start) = (Vec::new(), 0);
     let (mut above, mut columns) = ("", Vec::new());
-    for line in text.split_inclusive('\n') {
+    let is_read = text.contains(BAR);
+    for line in text.split_inclusive('\n').take_while(|_| is_read) {
         if !line.contains(BAR) || line.len() > LINE {
             columns.clear();
         } else if is_rule(line) {
