@@ -19,7 +19,7 @@ const DEPTH: usize = 64;
 /// What begins a mapping within a line, or a call.
 const OPENS: [char; 3] = ['(', '[', '{'];
 /// Keys that give a package's name.
-const NAMES: [&str; 3] = ["name", "id", "pkgname"];
+const NAMES: [&str; 7] = ["name", "id", "pkgname", "component", "tool", "product", "software"];
 /// The key that gives the version of what a package is made from.
 const MADE_FROM: &str = "pkgver";
 /// What a key says beside Linkerd's name of the releases below it.
@@ -82,7 +82,8 @@ impl<'t> Mapping<'t> {
     fn read(&mut self, key: &'t str, value: &'t str, at: usize) {
         let first = words(value).next();
         let names_chart = gives_chart(key) && first.is_some_and(is_chart);
-        self.opened = opens(value).then_some(key);
+        // Arch's own list of a package has all that it is made from below its name.
+        self.opened = if key == "pkgbase" { first } else { opens(value).then_some(key) };
         self.holds_chart = gives_chart(key) && first.is_none();
         self.is_chart_s |= names_chart || first.is_some_and(is_linkerds);
         self.is_called_so |= self.is_item && key == "name" && first.is_some_and(is_own);
@@ -283,6 +284,7 @@ fn opens(value: &str) -> bool {
 /// Tells whether keys give a version of Linkerd's as one key of both does: `linkerd: {version: 2.14.10}`. One `version` may be
 /// that of whatever brings it, where it does not count as Linkerd's.
 fn gives_under(under: &str, key: &str, number: &str) -> bool {
+    let key = if key == MADE_FROM { "version" } else { key };
     let counts = may_be_linkerd(number);
     let may_be = counts || !is_linkerd(under) || !key.eq_ignore_ascii_case("version");
     let both = format!("{under}_{key}");
@@ -398,6 +400,8 @@ mod tests {
             "(package\n  (name \"linkerd-viz\")\n  (version \"2.14.3\"))\n",
             "class LinkerdStable < Formula\n  url \"https://acme.example/linkerd\"\n  version \"2.14.3\"\n",
             "pkgname=linkerd-bin\npkgver=2.14.3\npkgrel=1\nsource=(\"a\")\n",
+            "pkgbase = linkerd-bin\n\tpkgver = 2.14.3\n\npkgbase = mesh\n\tpkgver = 2.1.0\n",
+            "- {component: linkerd, version: 2.14.3}\n- {component: istio, version: 2.1.0}\n",
             "Name: linkerd\nVersion: 2.14.3\nSource0: a.tar.gz\n",
         ] {
             assert_eq!(found(told), [("2.14.3", Some(Reason::Channel))], "{told}");
