@@ -6,7 +6,7 @@ use std::{collections::HashSet, iter};
 
 use super::{
     entry::entry,
-    names::{brings_release, is_of_release},
+    names::{is_action, is_of_release, is_package},
     number::{
         Number, gives_linkerds, is_chart, is_linkerd, is_own, may_be_linkerd, moved, names_linkerd, number,
         words,
@@ -51,8 +51,11 @@ struct Mapping<'t> {
     is_of_another: bool,
     /// It is an object, describes a chart, or has an image or a source of code: its version is its own.
     is_object: bool,
-    /// The number of the release that a chart says it brings.
+    /// The number of the release that a chart says it brings, with its channel or without.
     app: Option<&'t str>,
+    bare_app: Option<&'t str>,
+    /// It has a name of Linkerd's, or of one of its charts.
+    is_named_so: bool,
     /// The first key of a chart or a version.
     first: Option<&'t str>,
     /// What keys say beside that they give a chart of Linkerd's: `viz` of `vizChart`.
@@ -98,8 +101,10 @@ impl<'t> Mapping<'t> {
             "uses" => self.asks_under = first.filter(|action| is_action(action)).map(|_| "with"),
             _ => {}
         }
+        self.is_named_so |= key == "name" && first.is_some_and(|word| is_own(word) || is_package(word));
         if key == "appVersion" {
             self.app = first.and_then(|word| TAGS.iter().find_map(|tag| word.strip_prefix(tag)));
+            self.bare_app = first.filter(|word| may_be_linkerd(word));
         }
         if gives_chart(key) || gives_version(key) {
             self.first.get_or_insert(key);
@@ -115,13 +120,16 @@ impl<'t> Mapping<'t> {
         let is_its_own = self.is_of_another || self.is_object;
         let is_called_so = self.is_called_so && !self.is_of_another;
         let is_chart_s = self.is_chart_s || is_called_so;
+        let bare_app = self.bare_app.filter(|_| self.is_named_so);
+        let app = self.app.or(bare_app);
         let is_package_s = self.is_linkerd_s;
         let is_linkerd_s = is_package_s && !is_its_own;
         let under = self.under.filter(|_| !is_its_own);
         let is_version = move |key: &str, text: &str| {
             (is_chart_s || self.is_module_s && is_stem_linkerds(&stem(key))) && gives_version(key)
                 || key.eq_ignore_ascii_case("version")
-                    && (self.app == Some(text) || is_linkerd_s && may_be_linkerd(text))
+                    && (app == Some(text) || is_linkerd_s && may_be_linkerd(text))
+                || key == "appVersion" && bare_app == Some(text)
                 || key == MADE_FROM && is_package_s && may_be_linkerd(text)
                 || key.to_ascii_lowercase().ends_with("version") && self.stems.contains(&stem(key))
                 || under.is_some_and(|under| gives_under(under, key, text))
@@ -256,18 +264,6 @@ fn names_package(key: &str) -> bool {
     NAMES.iter().any(|name| key.eq_ignore_ascii_case(name))
 }
 
-/// Tells whether the action of a pipeline's step brings Linkerd: `acme/setup-linkerd@v1`.
-fn is_action(action: &str) -> bool {
-    let name = action.split('@').next().unwrap_or(action).rsplit('/').next().unwrap_or_default();
-    let name = name.strip_suffix("-action").unwrap_or(name);
-    is_of_release(name) || brings_release(name)
-}
-
-/// Tells whether a package of that name brings Linkerd: a chart of its own may be called as one of Linkerd's.
-fn is_package(name: &str) -> bool {
-    is_linkerd(name) || is_of_release(name) && !is_own(name)
-}
-
 /// Tells whether a module of the repository is named, by a folder with a name of Linkerd's: one from elsewhere has versions of
 /// its own.
 fn is_module(source: &str) -> bool {
@@ -394,6 +390,7 @@ mod tests {
             "package:\n  name: linkerd2\n  version: 2.14.3\n",
             "<metadata>\n  <id>Linkerd2</id>\n  <version>2.14.3</version>\n</metadata>\n<version>2.1.0</version>\n",
             "apiVersion: v1\nappVersion: stable-2.14.3\nname: linkerd2\nversion: 2.14.3\n",
+            "apiVersion: v2\nname: linkerd-viz\nversion: 0.1.0\nappVersion: \"2.14.3\"\n",
             "(define-public linkerd\n  (package\n    (name \"linkerd\")\n    (version \"2.14.3\")))\n(define-public hello\n  \
              (package\n    (name \"hello\")\n    (version \"2.12.1\")))\n",
             "(define-public linkerd-stable\n  (package\n    (inherit linkerd)\n    (version \"2.14.3\")))\n",
@@ -409,6 +406,7 @@ mod tests {
         for other in [
             "apiVersion: v1\nappVersion: stable-2.14.3\nname: linkerd2\nversion: 2.0.1\n",
             "apiVersion: v2\nname: linkerd\nversion: 2.0.1\n",
+            "apiVersion: v2\nname: mesh\nversion: 2.0.1\nappVersion: 2.0.1\n",
             "name: linkerd\nversion: 0.1.0\n",
             "name: linkerd-await\nversion: 2.0.1\n",
             "name: linkerd-viz\nversion: 2.0.1\n",

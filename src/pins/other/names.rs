@@ -3,6 +3,8 @@
 //! In: a name. Out: whether it says no more than Linkerd, parts and channels of its releases, and that it is a version or brings
 //! one. Of `linkerd_prometheus_version` nobody knows what it counts.
 
+use super::number::{is_linkerd, is_own};
+
 /// How Linkerd is called within a name.
 const LINKERD: [&str; 3] = ["linkerd2", "linkerd", "l5d"];
 /// What a name may say beside, each before what it begins with.
@@ -63,6 +65,18 @@ pub(super) fn brings_release(command: &str) -> bool {
     let name = stem.unwrap_or(file);
     let acts = || VERBS.iter().any(|verb| name.to_ascii_lowercase().contains(verb));
     says_only(name, &VERBS) && (stem.is_some() || acts())
+}
+
+/// Tells whether the action of a pipeline's step brings Linkerd: `acme/setup-linkerd@v1`.
+pub(super) fn is_action(action: &str) -> bool {
+    let name = action.split('@').next().unwrap_or(action).rsplit('/').next().unwrap_or_default();
+    let name = name.strip_suffix("-action").unwrap_or(name);
+    is_of_release(name) || brings_release(name)
+}
+
+/// Tells whether a package of that name brings Linkerd: a chart of its own may be called as one of Linkerd's.
+pub(super) fn is_package(name: &str) -> bool {
+    is_linkerd(name) || is_of_release(name) && !is_own(name)
 }
 
 /// Tells whether all words of a name are Linkerd's name, parts of its releases, or some others.

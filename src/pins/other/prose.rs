@@ -11,7 +11,7 @@ use super::{
 };
 
 /// Words that may stand between.
-const BETWEEN: [&str; 40] = [
+const BETWEEN: [&str; 41] = [
     "-",
     "version",
     "versions",
@@ -22,6 +22,7 @@ const BETWEEN: [&str; 40] = [
     "chart",
     "control",
     "plane",
+    "control-plane",
     "service",
     "mesh",
     "to",
@@ -56,7 +57,7 @@ const BETWEEN: [&str; 40] = [
 /// Words that join a number to the one before, as a comma does.
 const JOINS: [&str; 10] = ["", "-", "–", "→", "/", "&", "and", "or", "to", "through"];
 /// What may stand around a word.
-const AROUND: [char; 15] = ['*', '_', ':', ';', ',', '.', '"', '\'', '`', '+', '<', '>', '=', '~', '^'];
+const AROUND: [char; 16] = ['*', '_', ':', ';', ',', '.', '"', '\'', '`', '+', '<', '>', '=', '~', '^', '#'];
 /// What ends a list of numbers.
 const ENDS: [char; 5] = ['|', '(', ')', ']', '<'];
 /// What stands between a number and the name of what it is of.
@@ -177,6 +178,7 @@ mod tests {
             "  linkerd: \"2.14.10\"",
             "**linkerd2** version `2.14.10`",
             "Linkerd (default 2.14.10)",
+            "#linkerd version 2.14.10",
             "Linkerd (>= v2.14.10)",
             "Linkerd >=2.14.10",
             "Linkerd has been upgraded to 2.14.10+ and Prometheus to 2.12.0",
@@ -210,7 +212,11 @@ mod tests {
         ] {
             assert_eq!(found(line), [("26.5.1", None), ("26.6.3", None)], "{line}");
         }
-        for line in ["Upgrade Linkerd to v1.18.11-edge.", "| linkerd-control-plane | 1.18.11-edge |"] {
+        for line in [
+            "Upgrade Linkerd to v1.18.11-edge.",
+            "| linkerd-control-plane | 1.18.11-edge |",
+            "- Update linkerd control-plane to 1.18.11-edge.",
+        ] {
             assert_eq!(found(line), [("1.18.11-edge", None)], "{line}");
         }
         for line in [
