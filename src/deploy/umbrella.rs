@@ -4,6 +4,8 @@
 //! own, with its part of every layer of values, and `global`. Source: helm's `pkg/chart/v2/util/dependencies.go` and
 //! `coalesce.go`.
 
+use std::collections::BTreeSet;
+
 use super::{
     chart::{ChartRelease, Layer, Parameter, Repository, layered, merged},
     files::Files,
@@ -12,7 +14,7 @@ use super::{
     typed::{Typed, typed},
     value::{Scalar, Value},
 };
-use crate::repo::RepoPath;
+use crate::repo::{Entry, RepoPath};
 
 /// What Helm gives to every dependency.
 const GLOBAL: &str = "global";
@@ -63,8 +65,7 @@ pub fn added(release: &ChartRelease, files: &dyn Files, key: &str) -> (Vec<Layer
 
 /// Lists the keys under which a chart in a folder of the tree has the values of what it depends on.
 pub fn keys(files: &dyn Files, folder: &str) -> Vec<String> {
-    let named = named(files, folder);
-    named.iter().flat_map(|(_, chart)| chart.list_at(DEPENDENCIES)).filter_map(key).collect()
+    taken_in(files, folder).iter().flat_map(|(_, all)| all).filter_map(key).collect()
 }
 
 /// A chart that one of the tree takes in, at whatever depth.
@@ -93,8 +94,8 @@ fn take_inner(files: &dyn Files, folder: &str, above: &[String], found: &mut Vec
     if above.len() == DEPTH {
         return;
     }
-    let chart = named(files, folder);
-    for item in chart.iter().flat_map(|(_, chart)| chart.list_at(DEPENDENCIES)) {
+    let taken_in = taken_in(files, folder);
+    for item in taken_in.iter().flat_map(|(_, all)| all) {
         let (Some(name), Some(key)) = (item.text(&["name"]), key(item)) else { continue };
         if found.len() >= CHARTS {
             return;
@@ -125,6 +126,38 @@ fn local(files: &dyn Files, folder: &str, name: &str, repository: &str) -> Optio
         None => None,
     };
     local.filter(|folder| tree_chart::is_chart(files, folder.as_str()))
+}
+
+/// Reads what a chart takes in, with the file that says so: what that names, and what else lies unpacked in `charts/`, which is
+/// switched off by nothing.
+fn taken_in(files: &dyn Files, folder: &str) -> Option<(RepoPath, Vec<Value>)> {
+    let (path, mut all) = match named(files, folder) {
+        Some((path, chart)) => (path, chart.list_at(DEPENDENCIES).to_vec()),
+        None if tree_chart::is_chart(files, folder) => (RepoPath::resolve(folder, "Chart.yaml")?, Vec::new()),
+        None => return None,
+    };
+    let names = all.iter().filter_map(|item| item.text(&["name"]));
+    let names: BTreeSet<String> = names.map(|name| name.into_owned()).collect();
+    all.extend(unpacked(files, folder, &names));
+    (!all.is_empty()).then_some((path, all))
+}
+
+/// Lists the charts that lie unpacked in one and that it does not name.
+fn unpacked(files: &dyn Files, folder: &str, names: &BTreeSet<String>) -> Vec<Value> {
+    let Some(inside) = RepoPath::resolve(folder, "charts") else { return Vec::new() };
+    let folder_of = |entry: &Entry| {
+        let below = entry.path.as_str().strip_prefix(inside.as_str())?.strip_prefix('/')?;
+        let (name, file) = below.split_once('/')?;
+        let is_chart = file == "Chart.yaml" && !name.starts_with(['_', '.']) && !names.contains(name);
+        is_chart.then(|| name.to_owned())
+    };
+    let item = |name: String| {
+        let (_, chart) = document(files, inside.as_str(), &format!("{name}/Chart.yaml"))?;
+        let own = chart.text(&["name"]).filter(|own| !names.contains(&**own))?;
+        let repository = Value::made(&format!("file://charts/{name}"));
+        Some(Value::map([("name", Value::made(&own)), ("repository", repository)]))
+    };
+    files.below(inside.as_str()).iter().filter_map(folder_of).filter_map(item).collect()
 }
 
 /// Reads the file that names what a chart depends on. Helm 2 had one of its own for that.
@@ -167,8 +200,8 @@ struct Dependency<'v> {
 impl Umbrella<'_> {
     fn take(&self, depth: usize, left: &mut usize, found: &mut Dependencies) {
         let Some(depth) = depth.checked_sub(1) else { return };
-        let Some((path, chart)) = named(self.files, &self.folder) else { return };
-        let all = chart.list_at(DEPENDENCIES).iter().enumerate();
+        let Some((path, all)) = taken_in(self.files, &self.folder) else { return };
+        let all = all.iter().enumerate();
         let lock = self.lock();
         let named: Vec<Dependency<'_>> =
             all.filter_map(|(n, item)| self.dependency(n, item, lock.as_ref())).collect();
@@ -401,6 +434,16 @@ dependencies:
         let lock = ("mesh/Chart.lock", "dependencies: [{name: viz, version: 1.0.7}]\n");
         let on = found("v: {enabled: false}", &[lock], layers);
         assert_eq!(on, ["mesh/Chart.yaml dependencies[0] by app.yaml 1.0.7: a:   b: 2 global:   g: 4"]);
+    }
+
+    #[test]
+    fn what_lies_unpacked_in_a_chart_is_rendered_with_it() {
+        let chart =
+            "name: net\ndependencies:\n- {name: viz, version: 1.0.2, repository: https://e.example}\n";
+        let folders = [("mesh/charts/sub/Chart.yaml", chart), ("mesh/charts/_old/Chart.yaml", chart)];
+        let values = "v: {enabled: false}\nnet: {enabled: false, viz: {a: 1}}\nsub: {viz: {a: 2}}\n";
+        let all = found(values, &folders, Vec::new());
+        assert_eq!(all, ["mesh/charts/sub/Chart.yaml dependencies[0] by app.yaml 1.0.2: a: 1"]);
     }
 
     #[test]
