@@ -126,11 +126,6 @@ impl<'t> TreeFiles<'t> {
         Self { repositories, ..self }
     }
 
-    /// Lets go of what is kept, where what is read next is something else.
-    pub fn forget(&self) {
-        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Kept::default();
-    }
-
     fn kept(&self, path: &str) -> Option<KeptFile> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).files.get(path).cloned()
     }

@@ -166,12 +166,6 @@ impl<'t> Corpus<'t> {
         })
     }
 
-    /// Lets go of the files that are kept, where what is read next is something else.
-    pub fn forget(&self) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        *kept = Kept { failed: kept.failed.take(), ..Kept::default() };
-    }
-
     /// Returns the first failure to read an object, after which the result is worth nothing.
     pub fn failure(&self) -> Option<TreeError> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).failed.clone()

@@ -6,8 +6,8 @@
 mod channels;
 mod class;
 mod commands;
-mod escapes;
 mod entry;
+mod escapes;
 mod mappings;
 mod milestones;
 mod names;

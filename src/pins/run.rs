@@ -139,8 +139,6 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
         .then(|| deployed::terraform(&context, &mut claims, &mut skipped));
     // A lock alone is told all the same.
     let helmfiled = holds.helmfiles.then(|| deployed::helmfile(&context, &mut claims, &mut skipped));
-    // What the model reads is read in another form.
-    corpus.forget();
     deployed::roots(&context, &named, &written, &mut claims);
     let mut charted = std::mem::take(&mut claims.charts);
     let told = std::mem::take(&mut claims.told);
@@ -149,7 +147,6 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     let partly = [claims.not_followed(), charted.over()].concat();
     let mut beyond = std::mem::take(&mut claims.beyond);
     let mut uses = std::mem::take(&mut claims.uses).complete(&context, &named);
-    context.files.forget();
     skipped.extend(asked_for(&context, &beyond.unread, &skipped));
     let foreign = deployed::pins(&context, claims, &mut found);
     skipped.retain(|s| s.reason != SkipReason::UnknownShape || !deployed::tells(&found, s));

@@ -8,6 +8,7 @@ use std::{
     sync::{Mutex, OnceLock, PoisonError},
 };
 
+use aho_corasick::packed::Searcher;
 use memchr::memmem::Finder;
 
 use super::{
@@ -99,6 +100,8 @@ enum Seen {
 }
 
 struct Needles {
+    /// All of the others at once, since most files have none of them; some machines cannot.
+    any: Option<Searcher>,
     /// What the name and the marker have in common: each needle is looked for in every file.
     common: Finder<'static>,
     upper: Finder<'static>,
@@ -176,16 +179,10 @@ pub(super) fn is_binary(path: &RepoPath) -> bool {
 
 impl Needles {
     fn new() -> Self {
-        Self {
-            common: Finder::new("inker"),
-            upper: Finder::new("INKERD"),
-            edge: Finder::new("edge-"),
-            century: Finder::new("202"),
-            // `fluxcd.io`, and `fluxcd.controlplane.io` of the operator.
-            flux: Finder::new("fluxcd."),
-            argo: Finder::new("argoproj.io"),
-            fleet: Finder::new("fleet.cattle.io"),
-        }
+        // `fluxcd.io`, and `fluxcd.controlplane.io` of the operator.
+        let all = ["inker", "INKERD", "edge-", "202", "fluxcd.", "argoproj.io", "fleet.cattle.io"];
+        let [common, upper, edge, century, flux, argo, fleet] = all.map(Finder::new);
+        Self { any: Searcher::new(all), common, upper, edge, century, flux, argo, fleet }
     }
 
     /// Judges as many contents as the tree can show at once, keeps the first of those that are read next, and notes which
@@ -285,14 +282,19 @@ impl Needles {
     }
 
     fn judge(&self, bytes: &[u8]) -> Content {
+        let size = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        let sealed = bytes.starts_with(b"\0GITCRYPT\0");
+        let may_tell = self.any.as_ref().is_none_or(|any| any.find(bytes).is_some());
+        if !may_tell && !is_utf16(bytes) {
+            return Content { size, sealed, ..Content::default() };
+        }
         let (named, marked) = self.names(bytes);
         let linkerd = named || self.upper.find(bytes).is_some() || in_utf16(bytes);
         let speaks = linkerd || marked || self.names_a_tag(bytes);
         let named = speaks || self.names_a_version(bytes);
         let deployers = [&self.flux, &self.argo, &self.fleet];
         let ties = named || deployers.iter().any(|deployer| deployer.find(bytes).is_some());
-        let size = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-        Content { size, linkerd, speaks, named, ties, sealed: bytes.starts_with(b"\0GITCRYPT\0") }
+        Content { size, linkerd, speaks, named, ties, sealed }
     }
 
     /// Tells whether bytes name Linkerd, and whether they hold a marker.
@@ -340,6 +342,10 @@ fn digits(bytes: &[u8], from: usize, count: usize) -> bool {
 
 fn dot(bytes: &[u8], at: usize) -> bool {
     bytes.get(at) == Some(&b'.')
+}
+
+fn is_utf16(bytes: &[u8]) -> bool {
+    bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF])
 }
 
 /// Finds the name in UTF-16, which would otherwise be missed without a word.

@@ -44,7 +44,7 @@ pub(super) fn numbers(text: &str) -> Vec<Number> {
     found.extend(milestones(text));
     let mut start = 0;
     for line in text.split_inclusive('\n') {
-        if line.len() <= LINE {
+        if line.len() <= LINE && line.bytes().any(|byte| byte.is_ascii_digit()) {
             let of_line = in_flows(line).into_iter().chain(in_words(line)).chain(in_prose(line));
             found.extend(of_line.map(|(span, why)| (moved(span, start), why)));
         }
