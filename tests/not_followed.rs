@@ -500,6 +500,10 @@ fn what_only_its_path_says_to_be_linkerd_s_is_told() {
         ("linkerd/install.sh", "VERSION=stable-2.14.10\n"),
         ("mesh/VERSION", "26.6.3\n"),
         ("linkerd-await/VERSION", "2.14.10\n"),
+        (
+            "linkerd/.terraform.lock.hcl",
+            "provider \"registry.terraform.io/hashicorp/helm\" {\n  version = \"2.12.1\"\n}\n",
+        ),
         ("pkgs/linkerd/edge.nix", &nix("\"26.6.3\"")),
         ("pkgs/linkerd/other.nix", &nix("\"0.6.3\"")),
         ("pkgs/mesh/edge.nix", &nix("\"26.6.3\"")),

@@ -64,6 +64,8 @@ pub(in crate::pins) fn class(path: &RepoPath) -> Class {
         // What Renovate may do is no pin, in whichever of its forms it is told.
         "json5" if ["renovate.json5", ".renovaterc.json5"].contains(&name) => Class::Unknown,
         "tf" | "tofu" | "tfvars" => Class::Terraform,
+        // The lock of a module has the versions of its providers.
+        "hcl" if name == ".terraform.lock.hcl" => Class::Unknown,
         "hcl" => Class::Foreign(SkipReason::UnknownShape),
         "tpl" | "gotmpl" | "tmpl" => Class::Foreign(SkipReason::HelmTemplate),
         "jsonnet" | "libsonnet" | "cue" | "k" | "dhall" | "star" | "j2" | "json5" | "toml" | "ytt"
@@ -163,6 +165,7 @@ mod tests {
         assert_eq!(class("README.md"), Class::Prose);
         assert_eq!(class("docs/mesh.mdx"), Class::Prose);
         assert_eq!(class("LICENSE"), Class::Unknown);
+        assert_eq!(class("mesh/.terraform.lock.hcl"), Class::Unknown);
         assert_eq!(class(".github/renovate.json5"), Class::Unknown);
         assert_eq!(class("mesh.json5"), Class::Foreign(SkipReason::UnknownShape));
     }

@@ -122,7 +122,7 @@ impl<'t> Mapping<'t> {
         let is_chart_s = self.is_chart_s || is_called_so;
         let bare_app = self.bare_app.filter(|_| self.is_named_so);
         let app = self.app.or(bare_app);
-        let is_package_s = self.is_linkerd_s;
+        let (is_package_s, is_base_s) = (self.is_linkerd_s, self.under.is_some_and(is_package));
         let is_linkerd_s = is_package_s && !is_its_own;
         let under = self.under.filter(|_| !is_its_own);
         let is_version = move |key: &str, text: &str| {
@@ -130,7 +130,7 @@ impl<'t> Mapping<'t> {
                 || key.eq_ignore_ascii_case("version")
                     && (app == Some(text) || is_linkerd_s && may_be_linkerd(text))
                 || key == "appVersion" && bare_app == Some(text)
-                || key == MADE_FROM && is_package_s && may_be_linkerd(text)
+                || key == MADE_FROM && (is_package_s || is_base_s) && may_be_linkerd(text)
                 || key.to_ascii_lowercase().ends_with("version") && self.stems.contains(&stem(key))
                 || under.is_some_and(|under| gives_under(under, key, text))
         };
@@ -280,7 +280,6 @@ fn opens(value: &str) -> bool {
 /// Tells whether keys give a version of Linkerd's as one key of both does: `linkerd: {version: 2.14.10}`. One `version` may be
 /// that of whatever brings it, where it does not count as Linkerd's.
 fn gives_under(under: &str, key: &str, number: &str) -> bool {
-    let key = if key == MADE_FROM { "version" } else { key };
     let counts = may_be_linkerd(number);
     let may_be = counts || !is_linkerd(under) || !key.eq_ignore_ascii_case("version");
     let both = format!("{under}_{key}");
@@ -397,7 +396,7 @@ mod tests {
             "(package\n  (name \"linkerd-viz\")\n  (version \"2.14.3\"))\n",
             "class LinkerdStable < Formula\n  url \"https://acme.example/linkerd\"\n  version \"2.14.3\"\n",
             "pkgname=linkerd-bin\npkgver=2.14.3\npkgrel=1\nsource=(\"a\")\n",
-            "pkgbase = linkerd-bin\n\tpkgver = 2.14.3\n\npkgbase = mesh\n\tpkgver = 2.1.0\n",
+            "pkgbase = linkerd-bin\n\tpkgver = 2.14.3\n\tsource = a\n\npkgbase = mesh\n\tpkgver = 2.1.0\n",
             "- {component: linkerd, version: 2.14.3}\n- {component: istio, version: 2.1.0}\n",
             "Name: linkerd\nVersion: 2.14.3\nSource0: a.tar.gz\n",
         ] {

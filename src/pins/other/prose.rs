@@ -57,7 +57,8 @@ const BETWEEN: [&str; 41] = [
 /// Words that join a number to the one before, as a comma does.
 const JOINS: [&str; 10] = ["", "-", "–", "→", "/", "&", "and", "or", "to", "through"];
 /// What may stand around a word.
-const AROUND: [char; 16] = ['*', '_', ':', ';', ',', '.', '"', '\'', '`', '+', '<', '>', '=', '~', '^', '#'];
+const AROUND: [char; 17] =
+    ['*', '_', ':', ';', ',', '.', '"', '\'', '`', '+', '<', '>', '=', '~', '^', '#', '%'];
 /// What ends a list of numbers.
 const ENDS: [char; 5] = ['|', '(', ')', ']', '<'];
 /// What stands between a number and the name of what it is of.
@@ -179,6 +180,7 @@ mod tests {
             "**linkerd2** version `2.14.10`",
             "Linkerd (default 2.14.10)",
             "#linkerd version 2.14.10",
+            "(define %linkerd-version \"2.14.10\")",
             "Linkerd (>= v2.14.10)",
             "Linkerd >=2.14.10",
             "Linkerd has been upgraded to 2.14.10+ and Prometheus to 2.12.0",
