@@ -4,7 +4,7 @@
 //! cannot move.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
     ops::Range,
 };
 
@@ -42,8 +42,16 @@ pub(super) enum Named {
 /// What reads a text.
 struct Foreign {
     end: usize,
-    named: Named,
     by: By,
+    readers: Readers,
+}
+
+/// Who reads a text: where it was written, and where something names it.
+#[derive(Default)]
+struct Readers {
+    /// Whether it is read where it was written. No more is kept of that, since every image of a repository is such a text.
+    here: bool,
+    there: BTreeSet<Reading>,
 }
 
 /// Lists the places by which a text is read.
@@ -56,7 +64,55 @@ pub(super) fn readings(at: &Origin) -> impl DoubleEndedIterator<Item = &Reading>
 pub(super) struct Foreigns {
     places: BTreeMap<At, Foreign>,
     /// Texts that are put to images of Linkerd's, whatever these are called then.
-    tags: BTreeSet<At>,
+    tags: BTreeMap<At, Readers>,
+}
+
+// === impl Foreign ===
+
+impl Foreign {
+    /// Takes over what another one knows. A container says less than all else.
+    fn join(&mut self, other: Self) {
+        match (self.by, other.by) {
+            (By::Container, By::Container) => {
+                self.end = self.end.max(other.end);
+                self.readers.append(other.readers);
+            }
+            (_, By::Container) => {}
+            _ => *self = other,
+        }
+    }
+
+    /// Says where the text is read that was written at a place, and put to some images of Linkerd's.
+    fn named(&self, place: &At, tags: Option<&Readers>) -> Option<Named> {
+        // What a container runs by the name that an image of Linkerd's is given is that image.
+        let ours = tags.filter(|_| self.by == By::Container);
+        self.readers.beside(ours, place)
+    }
+}
+
+// === impl Readers ===
+
+impl Readers {
+    /// The one that has a text from a place.
+    fn of(at: &Origin) -> Self {
+        let there = BTreeSet::from_iter(readings(at).next_back().cloned());
+        Self { here: there.is_empty(), there }
+    }
+
+    fn append(&mut self, other: Self) {
+        self.here |= other.here;
+        self.there.extend(other.there);
+    }
+
+    /// Finds the first that is not one of others.
+    fn beside(&self, others: Option<&Self>, place: &At) -> Option<Named> {
+        let is_here = self.here && others.is_none_or(|others| !others.here);
+        let is_other = |reading: &&Reading| others.is_none_or(|others| !others.there.contains(*reading));
+        match is_here {
+            true => Some(Named::Here(place.clone())),
+            false => self.there.iter().find(is_other).cloned().map(Named::There),
+        }
+    }
 }
 
 // === impl Foreigns ===
@@ -66,27 +122,32 @@ impl Foreigns {
     pub fn take(&mut self, text: &Scalar, by: By) {
         for at in text.origins() {
             let place = (at.source.path.clone(), at.span.start);
-            let named = readings(at).last().cloned();
-            let named = named.map_or_else(|| Named::Here(place.clone()), Named::There);
-            self.insert(place, Foreign { end: at.span.end, named, by });
+            self.insert(place, Foreign { end: at.span.end, by, readers: Readers::of(at) });
         }
     }
 
     /// Notes that a text is put to an image of Linkerd's.
     pub fn take_tag(&mut self, tag: &Scalar) {
-        self.tags.extend(tag.origins().map(|at| (at.source.path.clone(), at.span.start)));
+        for at in tag.origins() {
+            let place = (at.source.path.clone(), at.span.start);
+            self.tags.entry(place).or_default().append(Readers::of(at));
+        }
     }
 
     /// Adds what another has gathered.
     pub fn append(&mut self, other: Self) {
         other.places.into_iter().for_each(|(place, foreign)| self.insert(place, foreign));
-        self.tags.extend(other.tags);
+        for (place, readers) in other.tags {
+            self.tags.entry(place).or_default().append(readers);
+        }
     }
 
     fn insert(&mut self, place: At, foreign: Foreign) {
-        let known = self.places.get(&place).is_some_and(|known| known.by != By::Container);
-        if !known || foreign.by != By::Container {
-            self.places.insert(place, foreign);
+        match self.places.entry(place) {
+            Entry::Vacant(entry) => {
+                entry.insert(foreign);
+            }
+            Entry::Occupied(mut entry) => entry.get_mut().join(foreign),
         }
     }
 
@@ -94,11 +155,8 @@ impl Foreigns {
     pub fn at(&self, path: &RepoPath, span: &Range<usize>) -> Option<Named> {
         let before = self.places.range(..(path.clone(), span.end)).rev();
         let near = before.take_while(|((other, _), _)| other == path).take(NEAR);
-        // What a container runs by the name that an image of Linkerd's is given is that image.
-        let is_ours = |place: &At, by: By| by == By::Container && self.tags.contains(place);
-        let mut near =
-            near.filter(|(place, foreign)| foreign.end > span.start && !is_ours(place, foreign.by));
-        near.next().map(|(_, foreign)| foreign.named.clone())
+        let mut reaching = near.filter(|(_, foreign)| foreign.end > span.start);
+        reaching.find_map(|(place, foreign)| foreign.named(place, self.tags.get(place)))
     }
 
     /// Returns the bytes that name no release of Linkerd's.
