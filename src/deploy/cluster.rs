@@ -1,7 +1,7 @@
 //! The objects that one cluster gets, found by what other objects call them.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     ops::Range,
 };
 
@@ -114,30 +114,29 @@ impl<'a> Cluster<'a> {
         })
     }
 
-    /// Lists what clusters have in the place of objects that were found: no cluster has two of one name, so that each file with
-    /// one is another cluster's, and what lies in its folder goes with it. Of these the ones count whose folders share most
-    /// names with that of the object that asks, which may be all. Empty where nobody has anything else.
+    /// Lists what clusters have in the place of objects that were found: no cluster has two of one name, so that each folder
+    /// with one is another cluster's, and what is in it goes with it. Of these the ones count that folders tell to be of the
+    /// cluster of the object that asks, which may be all. Empty where nobody has anything else.
     pub fn variants(&self, found: &[&'a Object], asks: &RepoPath) -> Vec<Vec<&'a Object>> {
-        let mut folders: BTreeSet<&str> = BTreeSet::new();
-        for object in found.iter().filter(|object| !self.has_itself(object)) {
-            let others: Vec<&Object> = self.namesakes(object).collect();
-            let is_one_file = others.iter().all(|other| other.file == object.file);
-            let place = |object: &'a Object| match &object.by {
-                Some(by) if is_one_file => by.folder(),
-                _ => object.file.folder(),
-            };
-            if !others.is_empty() {
-                folders.extend(others.iter().copied().chain([*object]).map(place));
-            }
+        let others = found.iter().filter(|object| !self.has_itself(object));
+        let named = others.map(|object| {
+            let all: Vec<&Object> = self.namesakes(object).chain([*object]).collect();
+            meant(&all, asks)
+        });
+        let is_around = !found.iter().any(|object| self.has_itself(object));
+        let rivals = if is_around { self.rivals(found) } else { BTreeSet::new() };
+        let (own, open): (Vec<_>, Vec<_>) =
+            named.chain([most_alike(&rivals, &[asks])]).partition(|folders| folders.len() == 1);
+        let own: BTreeSet<&str> = own.into_iter().flatten().collect();
+        let open: BTreeSet<&str> = open.into_iter().flatten().collect();
+        let left = most_alike(&(&own | &open), &[asks]).into_iter().filter(|folder| !own.contains(folder));
+        // What folders tell is the cluster's in any case.
+        let with = |folder: Option<&'a str>| self.of_folders(own.iter().copied().chain(folder));
+        let all: Vec<_> = left.take(VARIANTS).map(|folder| with(Some(folder))).collect();
+        match all.is_empty() && !own.is_empty() {
+            true => vec![with(None)],
+            false => all,
         }
-        if !found.iter().any(|object| self.has_itself(object)) {
-            folders.extend(self.rivals(found));
-        }
-        if folders.len() < 2 {
-            return Vec::new();
-        }
-        let meant = most_alike(&folders, &[asks]).into_iter().take(VARIANTS);
-        meant.map(|folder| self.of_folder(folder)).collect()
     }
 
     /// Keeps, of objects that were found by labels, those of one cluster: of these themselves where some are, else of the one
@@ -216,6 +215,12 @@ impl<'a> Cluster<'a> {
         all.filter_map(|cluster| cluster.folders.get(folder)).flatten().copied().collect()
     }
 
+    fn of_folders(&self, folders: impl Iterator<Item = &'a str>) -> Vec<&'a Object> {
+        let mut known: HashSet<*const Object> = HashSet::new();
+        let all = folders.flat_map(|folder| self.of_folder(folder));
+        all.filter(|object| known.insert(std::ptr::from_ref(*object))).collect()
+    }
+
     /// Lists those of these themselves that are called as an object.
     fn named(&self, object: &Object) -> impl Iterator<Item = &'a Object> {
         let name = object.name().map(|name| name.text().into_owned()).unwrap_or_default();
@@ -240,6 +245,36 @@ impl<'a> Cluster<'a> {
 /// Returns the folder by which the cluster of an object is known: of the file that took it in, or of its own.
 fn place(object: &Object) -> &str {
     object.by.as_ref().unwrap_or(&object.file).folder()
+}
+
+/// Returns, of objects of which no cluster has two, the folders that may be of the cluster of the one that asks: those of their
+/// files that share most names with its own; where these do not tell, those of the files that took them in. Empty where all are
+/// in one.
+fn meant<'o>(all: &[&'o Object], asks: &RepoPath) -> Vec<&'o str> {
+    let own: BTreeSet<&str> = all.iter().map(|object| object.file.folder()).collect();
+    let best = most_alike(&own, &[asks]);
+    if best.len() == 1 && own.len() > 1 {
+        return best;
+    }
+    let left = all.iter().copied().filter(|object| best.binary_search(&object.file.folder()).is_ok());
+    match takers(left).filter(|folders| folders.len() > 1) {
+        Some(folders) => most_alike(&folders, &[asks]),
+        None if own.len() > 1 => best,
+        None => Vec::new(),
+    }
+}
+
+/// Returns the folders of the files that took objects in; `None` where one has taken in those of several files, so that it says
+/// of none whose it is.
+fn takers<'o>(objects: impl Iterator<Item = &'o Object>) -> Option<BTreeSet<&'o str>> {
+    let mut files: BTreeMap<&str, &RepoPath> = BTreeMap::new();
+    for object in objects {
+        let folder = object.by.as_ref()?.folder();
+        if files.insert(folder, &object.file).is_some_and(|other| *other != object.file) {
+            return None;
+        }
+    }
+    Some(files.into_keys().collect())
 }
 
 /// Returns the folders that share most names with those of the files that ask.
@@ -298,6 +333,36 @@ mod tests {
         let wanted = Reference { group: "", kind: "ConfigMap", name: "a", namespace: Some("n"), from: &path };
         assert_eq!(inner.find(wanted), Some(&object));
         assert_eq!(inner.find(Reference { namespace: Some("other"), ..wanted }), None);
+    }
+
+    #[test]
+    fn of_maps_of_one_name_a_cluster_has_those_that_its_folder_takes_in() {
+        let path = |text: &str| RepoPath::new(text).unwrap();
+        let made = |(name, file, by): (&str, &str, &str)| {
+            let text =
+                format!("kind: ConfigMap\napiVersion: v1\nmetadata: {{name: {name}, namespace: n}}\n");
+            let mut object = Object::of_file(&files(&[(file, text.as_str())]), &path(file)).remove(0);
+            object.by = Some(path(by));
+            object
+        };
+        let told = |maps: &[(&str, &str, &str)], asks: &str| {
+            let all: Vec<Object> = maps.iter().copied().map(made).collect();
+            let mut found: Vec<&Object> = all.iter().collect();
+            found.dedup_by_key(|map| map.name().map(|name| name.text().into_owned()));
+            let variants = Cluster::new(&all).variants(&found, &path(asks)).into_iter();
+            let files = |own: Vec<&Object>| own.iter().map(|map| map.file.to_string()).collect::<Vec<_>>();
+            variants.map(files).collect::<Vec<_>>()
+        };
+        let [x, y, z] = ["rings/x.d/r.yaml", "rings/y.d/r.yaml", "rings/z.d/r.yaml"];
+        let rings = [("ring", x, "clusters/a/k.yaml"), ("ring", y, "clusters/b/k.yaml")];
+        assert_eq!(told(&rings, "clusters/b/mesh.yaml"), [[y]]);
+        assert_eq!(told(&rings, "infra/mesh.yaml"), [[x], [y]], "nothing tells");
+        let [a, b] = ["clusters/a/v/v.yaml", "clusters/b/v/v.yaml"];
+        let own = [("own", a, "sync/k.yaml"), ("own", b, "sync/k.yaml")];
+        assert_eq!(told(&[rings, own].concat(), "clusters/b/mesh.yaml"), [[y, b]], "each tells by itself");
+        let beside = [(x, "clusters/k.yaml"), (y, "clusters/l.yaml"), (z, "clusters/c/k.yaml")];
+        let beside = beside.map(|(file, by)| ("ring", file, by));
+        assert_eq!(told(&beside, "clusters/k.yaml"), [[x], [y], [z]], "one folder takes in two");
     }
 
     #[test]
