@@ -2,7 +2,7 @@
 //!
 //! A cluster has one control plane: two lots that each have one are two clusters, and the folder in which they meet is
 //! where clusters lie side by side. Below it, what lies together is together. What meets clusters without being one of
-//! them serves all of those that it lies beside.
+//! them serves all of those that it lies beside, but for what no root reads: that goes with the versions around it.
 
 use std::{
     cmp::Reverse,
@@ -233,11 +233,16 @@ impl Folder {
         let is_hubs = |lot: &Lot| is_own && is_itself(lot) && lot.away.is_none();
         let (own, others): (Vec<Lot>, Vec<Lot>) = self.others.into_iter().partition(is_hubs);
         let mut own: Vec<Lot> = self.planes.into_iter().map(|plane| merged(plane, own.clone())).collect();
-        let shared = shared(&others, marks);
         if self.closed.len() + own.len() <= BESIDE {
-            own.iter_mut().for_each(|plane| plane.marks.extend(&shared));
-            for closed in &self.closed {
-                groups.get_mut(*closed).into_iter().for_each(|group| group.marks.extend(&shared));
+            let of_closed = self.closed.iter().filter_map(|closed| Some(&groups.get(*closed)?.marks));
+            let read: Vec<&BTreeSet<usize>> = own.iter().map(|plane| &plane.marks).chain(of_closed).collect();
+            let mut of_own = suiting(&others, &read, marks);
+            let of_closed = of_own.split_off(own.len());
+            own.iter_mut().zip(of_own).for_each(|(plane, marks)| plane.marks.extend(marks));
+            for (closed, marks) in self.closed.iter().zip(of_closed) {
+                if let Some(group) = groups.get_mut(*closed) {
+                    group.marks.extend(marks);
+                }
             }
         }
         if !is_own {
@@ -252,14 +257,41 @@ impl Folder {
     }
 }
 
-/// Returns what suits all clusters that it lies beside, as far as the tree tells: what has to suit a control plane, and what
-/// goes to any cluster.
-fn shared(others: &[Lot], marks: &[Mark]) -> Vec<usize> {
-    let suits = |lot: &Lot, mark: usize| {
+/// Returns, of what lies beside clusters, what suits each of them, as far as the tree tells: what has to suit a control plane,
+/// and what goes to any cluster. What no root reads goes with the versions of control planes in the innermost folder around it
+/// that has any. `read` is what each of the clusters reads.
+fn suiting(others: &[Lot], read: &[&BTreeSet<usize>], marks: &[Mark]) -> Vec<Vec<usize>> {
+    let mut versions: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+    for (cluster, read) in read.iter().enumerate() {
+        let read = read.iter().filter_map(|mark| marks.get(*mark));
+        for version in read.filter(|mark| mark.role == Role::ControlPlane) {
+            versions.entry(version.path.folder()).or_default().insert(cluster);
+        }
+    }
+    let all: BTreeSet<usize> = (0..read.len()).collect();
+    let mut found = vec![Vec::new(); read.len()];
+    for lot in others {
         let is_for_all = lot.seated == Seated::All || matches!(lot.away, Some(Away::Any(_)));
-        is_for_all || marks.get(mark).is_some_and(|m| !matches!(m.role, Role::Proxy | Role::Other))
-    };
-    others.iter().flat_map(|lot| lot.marks.iter().copied().filter(move |mark| suits(lot, *mark))).collect()
+        let is_read = lot.seated != Seated::Unsaid || lot.away.is_some() || lot.folder.is_some();
+        for (at, mark) in lot.marks.iter().filter_map(|at| Some((*at, marks.get(*at)?))) {
+            if !is_for_all && matches!(mark.role, Role::Proxy | Role::Other) {
+                continue;
+            }
+            let around = innermost(mark.path.folder(), &versions).filter(|_| !is_read);
+            for cluster in around.unwrap_or(&all) {
+                if let Some(found) = found.get_mut(*cluster) {
+                    found.push(at);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Returns what is known of the innermost folder of those on the way to a file, the root left out.
+fn innermost<'k, T>(folder: &str, known: &'k BTreeMap<&str, T>) -> Option<&'k T> {
+    let mut folders = std::iter::successors(Some(folder), |folder| Some(folder.rsplit_once('/')?.0));
+    folders.find_map(|folder| known.get(folder).filter(|_| !folder.is_empty()))
 }
 
 /// Puts what hangs on a control plane to it; it keeps its own place, by which it is called.
@@ -270,4 +302,39 @@ fn merged(mut plane: Lot, others: Vec<Lot>) -> Lot {
         plane.waits.extend(lot.waits);
     }
     plane
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::repo::RepoPath;
+
+    #[test]
+    fn what_no_root_reads_goes_with_the_versions_around_it() {
+        let mark = |path: &str, role| {
+            let (unit, path) = (path.to_owned(), RepoPath::new(path).unwrap());
+            Mark { path, span: 0..1, unit, role }
+        };
+        let marks = [
+            mark("mesh.yaml", Role::ControlPlane),
+            mark("clusters/a/mesh.yaml", Role::ControlPlane),
+            mark("clusters/b/mesh.yaml", Role::ControlPlane),
+            mark("clusters/a/more/values.yml", Role::Platform),
+            mark("clusters/values.yml", Role::Platform),
+        ];
+        let read = [0, 1, 2].map(|mark| BTreeSet::from([mark]));
+        let found = |lot: Lot| {
+            let lot = Lot { marks: BTreeSet::from([3, 4]), ..lot };
+            suiting(&[lot], &read.iter().collect::<Vec<_>>(), &marks)
+        };
+        assert_eq!(found(Lot::default()), [vec![4], vec![3, 4], vec![4]]);
+        let run = Away::Run { folder: "infra".to_owned(), cluster: "c".to_owned() };
+        for lot in [
+            Lot { seated: Seated::ThatOfItself, ..Lot::default() },
+            Lot { folder: Some("infra".to_owned()), ..Lot::default() },
+            Lot { away: Some(run), ..Lot::default() },
+        ] {
+            assert_eq!(found(lot.clone()), [[3, 4]; 3], "{lot:?}");
+        }
+    }
 }
