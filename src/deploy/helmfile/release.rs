@@ -39,7 +39,11 @@ pub(super) fn releases(loader: &Loader<'_>, state: &State) -> Vec<(Option<String
         .flat_map(|release| {
             let mut release = release.clone();
             let own = release.list_at("inherit").to_vec();
-            release.insert("inherit", Value::list(defaults.iter().cloned().chain(own).collect()));
+            let name = |inherit: &Value| inherit.text(&["template"]).map(Cow::into_owned);
+            let names: Vec<_> = own.iter().filter_map(name).collect();
+            let is_own = |inherit: &Value| name(inherit).is_some_and(|name| names.contains(&name));
+            let others = defaults.iter().filter(|inherit| !is_own(inherit)).cloned();
+            release.insert("inherit", Value::list(others.chain(own).collect()));
             let whole = inherited(loader, state, &release, DEPTH);
             let own = one(loader, state, &whole);
             let beside =
@@ -50,7 +54,7 @@ pub(super) fn releases(loader: &Loader<'_>, state: &State) -> Vec<(Option<String
         .collect()
 }
 
-/// Lays a release under its templates: what one before has said stays, lists are put behind each other.
+/// Lays a release over its templates, of which a later one counts before an earlier one.
 fn inherited(loader: &Loader<'_>, state: &State, release: &Value, depth: usize) -> Value {
     let mut all = Value::empty();
     for inherit in release.list_at("inherit") {
@@ -68,20 +72,20 @@ fn inherited(loader: &Loader<'_>, state: &State, release: &Value, depth: usize) 
         for key in inherit.list_at("except").iter().filter_map(Value::as_scalar) {
             template.remove(&key.text());
         }
-        all = under(&all, &template);
+        all = over(&all, &template);
     }
-    let mut all = under(&all, release);
+    let mut all = over(&all, release);
     all.remove("inherit");
     all
 }
 
-/// Lays `more` under what there is; its lists go behind.
-fn under(there: &Value, more: &Value) -> Value {
-    let mut out = laid(more, there, false);
-    for (key, value) in there.entries() {
-        if let (Value::List(first), Some(Value::List(second))) = (value, more.get(key)) {
-            out.insert(key, Value::list(first.iter().chain(second.iter()).cloned().collect()));
-        }
+/// Lays `more` over what there is; its lists go behind.
+fn over(there: &Value, more: &Value) -> Value {
+    let mut out = laid(there, more, true);
+    let said = there.get("installed").filter(|_| more.text(&["installed"]).is_some_and(|text| is_no(&text)));
+    if let Some(said) = said {
+        // mergo takes a boolean that is false for one that nobody has set.
+        out.insert("installed", said.clone());
     }
     out
 }
@@ -158,10 +162,13 @@ fn is_off(state: &State, release: &Value) -> bool {
     let values = state.values.all();
     let is_false = |value: Option<Cow<'_, str>>| value.is_some_and(|text| text == "false");
     let keys = condition.iter().map(|condition| condition.split('.').collect::<Vec<_>>());
-    // Into a field of this type go-yaml v3 reads the words of YAML 1.1 too (`decode.go`), which are texts among values.
-    let is_no = |text: Cow<'_, str>| matches!(&*text, "false" | "n" | "N" | "no" | "off");
-    release.text(&["installed"]).is_some_and(is_no)
+    release.text(&["installed"]).is_some_and(|text| is_no(&text))
         || keys.into_iter().any(|keys| is_false(values.text(&keys)))
+}
+
+/// Into a boolean go-yaml v3 reads the words of YAML 1.1 too (`decode.go`), which are texts among values.
+fn is_no(text: &str) -> bool {
+    matches!(text, "false" | "n" | "N" | "no" | "off")
 }
 
 /// Fills the expressions of a release, which may read its own texts. Returns it with what its templates read.

@@ -154,6 +154,18 @@ fn templates_are_under_releases_by_anchor_and_by_name() {
 }
 
 #[test]
+fn what_a_release_says_counts_before_its_templates_and_a_later_one_of_these_before_an_earlier_one() {
+    let text = "defaultInherit: [old, off]\ntemplates:\n  old: {version: 2026.8.0, values: [{a: 1}]}\n  off: {installed: false}\n  new: {version: 2026.8.1, installed: true, values: [{a: 2}]}\nreleases:\n- {name: one, chart: l5d/linkerd-crds, inherit: [{template: new}], installed: no, version: ''}\n- {name: two, chart: l5d/linkerd-viz, inherit: [{template: new}, {template: old}], version: 2026.8.2}\n- {name: three, chart: l5d/linkerd-viz}\n";
+    let found = evaluated(&[("helmfile.yaml", text)]);
+    let own = ["helmfile.yaml:2026.8.1", "helmfile.yaml:2026.8.2", "helmfile.yaml:2026.8.0"];
+    assert_eq!(versions(&found), own);
+    let is_off: Vec<bool> = found.charts.iter().map(|chart| chart.is_off).collect();
+    assert_eq!(is_off, [false, false, true], "a boolean that is false says nothing over another");
+    let layers: Vec<usize> = found.charts.iter().map(|chart| chart.layers.len()).collect();
+    assert_eq!(layers, [2, 2, 1], "a template that a release names itself is no default of it");
+}
+
+#[test]
 fn layers_stand_in_the_order_of_helmfile() {
     let text = format!(
         "{}  values:\n  - files/{{{{`{{{{ .Release.Name }}}}`}}}}.yaml.gotmpl\n  - linkerdVersion: edge-26.8.1\n  - gone.yaml\n  secrets: [s.yaml]\n  set:\n  - name: proxy.image.version\n    value: edge-26.8.2\n  - {{name: list, values: [a, 'b,c']}}\n  setString: [{{name: s, value: '1'}}]\n  env: [{{name: e, value: HOME}}]\n",
