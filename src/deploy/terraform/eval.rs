@@ -347,7 +347,9 @@ impl<'s> Scope<'s> {
     fn given(&self, name: &str) -> Option<Value> {
         let declared = self.module.variables.get(name);
         let certain = self.is_certain.then(|| self.inputs.get(&of_certain(name))).flatten();
-        let value = match certain.or_else(|| self.inputs.get(name)) {
+        let is_never_null = declared.is_some_and(|own| own.is_never_null && own.default.is_some());
+        let given = certain.or_else(|| self.inputs.get(name));
+        let value = match given.filter(|given| !(is_never_null && given.is_null())) {
             Some(given) => given.clone(),
             // Nobody here knows what whoever calls it says instead.
             None if self.is_certain && self.is_for_others() => return None,

@@ -52,6 +52,8 @@ pub(super) struct Variable {
     pub default: Option<Placed>,
     /// Its `type`, which may have defaults for attributes.
     pub of: Option<Placed>,
+    /// Whether a null stands for its default (`nullable = false`).
+    pub is_never_null: bool,
     /// The conditions of its `validation` blocks.
     pub checks: Vec<Placed>,
 }
@@ -87,10 +89,12 @@ impl Module {
                     let name = block.labels.first().map(|label| label.as_str().to_owned());
                     let placed =
                         |body: &Body, key| body.get_attribute(key).map(|a| (source.clone(), a.value.clone()));
+                    let nullable = block.body.get_attribute("nullable").and_then(|a| a.value.as_bool());
                     let checks = block.body.get_blocks("validation");
                     let variable = Variable {
                         default: placed(&block.body, "default"),
                         of: placed(&block.body, "type"),
+                        is_never_null: nullable == Some(false),
                         checks: checks.filter_map(|check| placed(&check.body, "condition")).collect(),
                     };
                     self.variables.extend(name.map(|name| (name, variable)));
