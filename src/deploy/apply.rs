@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{chart::ChartRelease, json_patch::Guard, note::Note, object::Object};
+use super::{chart::ChartRelease, json_patch::Guard, note::Note, object::Object, value::Value};
 use crate::repo::RepoPath;
 
 /// What one run brings to one cluster.
@@ -17,6 +17,8 @@ pub struct Apply {
     pub charts: Vec<ChartRelease>,
     /// The objects.
     pub objects: Vec<Object>,
+    /// Parts of what makes them of which the tool leaves as it is what the cluster has.
+    pub left: Vec<Value>,
     /// Texts that have to agree with versions of the charts.
     pub guards: Vec<Guard>,
     /// What the tool would refuse.

@@ -9,6 +9,7 @@ mod called;
 mod clusters;
 mod group;
 mod hub;
+mod left;
 mod looked_up;
 mod name;
 mod places;

@@ -180,7 +180,8 @@ fn applies(path: &RepoPath, environment: &str, mut contexts: Contexts, guards: &
         let cluster = (!names.is_empty()).then(|| names.join("-"));
         let is_its = |guard: &&Guard| charts.iter().any(|chart| chart.version.as_ref() == Some(&guard.value));
         let (file, guards) = (path.clone(), guards.iter().filter(is_its).cloned().collect());
-        Apply { file, cluster, charts, objects: Vec::new(), guards, notes: Vec::new() }
+        let (objects, left, notes) = Default::default();
+        Apply { file, cluster, charts, objects, left, guards, notes }
     };
     if contexts.len() < 2 {
         return vec![apply(None, contexts.into_values().flatten().chain(open).collect())];

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use super::{
-    BUILDS, Mark,
+    BUILDS, Mark, left,
     looked_up::{fills, is_looked_up, is_release, is_remote, leaves_out, loose, own_sources},
     places::Places,
     reached::{Reach, Waiting},
@@ -293,6 +293,11 @@ impl Walk<'_> {
             seen.entry(top::id(object)).or_default().push(own);
             self.fills |= fills(object);
             self.leave_parts(object, &made, made.away.clone(), cluster);
+        }
+        if let Top::Apply(apply) = top {
+            for (seat, marks) in left::of(apply, made.away.as_ref(), self.places) {
+                self.reaches.entry(seat).or_default().waits.left.extend(marks);
+            }
         }
         let (idle, is_named) = (top.is_suspended(cluster), top.names_cluster());
         let way = Way { labels: top.labels(), idle, is_named, ..Way::default() };

@@ -257,8 +257,8 @@ pub(super) fn by_hand(charts: &Evaluations) -> impl Iterator<Item = Top> {
     charts.lone().into_iter().filter_map(|(file, objects)| {
         let objects = objects.iter().filter(|object| is_root(object) && away(object).is_some());
         let (file, objects): (_, Vec<Object>) = (file.clone(), objects.cloned().collect());
-        let (charts, guards, notes) = Default::default();
-        let apply = Apply { file, cluster: None, charts, objects, guards, notes };
+        let (charts, left, guards, notes) = Default::default();
+        let apply = Apply { file, cluster: None, charts, objects, left, guards, notes };
         (!apply.objects.is_empty()).then(|| Top::Apply(Box::new(apply)))
     })
 }

@@ -42,16 +42,21 @@ impl<'s> Scope<'s> {
     /// Reads a resource with the blocks that are laid over it: their arguments count, and their blocks for all of a name.
     pub fn resource(&self, block: &Block) -> Value {
         let mut body = self.body(&block.body);
-        let labels =
-            |block: &Block| block.labels.iter().map(|label| label.as_str().to_owned()).collect::<Vec<_>>();
-        let is_over = |over: &&(Arc<Source>, Block)| {
-            over.1.ident.as_str() == block.ident.as_str() && labels(&over.1) == labels(block)
-        };
-        for (source, over) in self.module.overrides.iter().filter(is_over) {
+        for (source, over) in self.overrides(block) {
             let over = Self { source: source.clone(), ..self.clone() }.body(&over.body);
             over.entries().for_each(|(key, value)| body.insert(key, value.clone()));
         }
         body
+    }
+
+    /// Lists the blocks that are laid over a block.
+    pub fn overrides(&self, block: &Block) -> impl Iterator<Item = &'s (Arc<Source>, Block)> {
+        let labels =
+            |block: &Block| block.labels.iter().map(|label| label.as_str().to_owned()).collect::<Vec<_>>();
+        let is_over = move |over: &&(Arc<Source>, Block)| {
+            over.1.ident.as_str() == block.ident.as_str() && labels(&over.1) == labels(block)
+        };
+        self.module.overrides.iter().filter(is_over)
     }
 
     /// Reads a block's body as a value: arguments, and blocks as mappings, those that repeat as lists of them.

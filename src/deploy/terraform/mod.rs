@@ -14,6 +14,7 @@ mod guards;
 mod helm;
 mod inputs;
 mod kubernetes;
+mod lifecycle;
 mod literal;
 mod module;
 mod parse;
@@ -138,7 +139,16 @@ struct Walk<'f> {
 }
 
 /// What goes to each cluster, by the alias of the provider; `None` is that of providers without one.
-type Clusters = BTreeMap<Option<String>, (Vec<ChartRelease>, Vec<Object>)>;
+type Clusters = BTreeMap<Option<String>, Brought>;
+
+/// What goes to one cluster.
+#[derive(Default)]
+struct Brought {
+    charts: Vec<ChartRelease>,
+    objects: Vec<Object>,
+    /// Parts of what makes these that are left as the cluster has them.
+    left: Vec<Value>,
+}
 
 /// Tells whether a file is one of Terraform's, or of OpenTofu's.
 pub fn is_terraform(path: &RepoPath) -> bool {
@@ -268,7 +278,8 @@ impl<'f> Walk<'f> {
                     self.instances(module, inputs, source, block, &mut |walk, scope| {
                         let release = helm::release(scope, block, walk.by.as_ref());
                         let cluster = walk.made.entry(walk.providers.alias(block)).or_default();
-                        cluster.0.extend(release.clone());
+                        cluster.charts.extend(release.clone());
+                        cluster.left.extend(lifecycle::left(scope, block));
                         walk.found.charts.extend(release);
                     });
                 }
@@ -276,7 +287,8 @@ impl<'f> Walk<'f> {
                     self.instances(module, inputs, source, block, &mut |walk, scope| {
                         let objects = kubernetes::objects(scope, kind, block, walk.by.as_ref());
                         let cluster = walk.made.entry(walk.providers.alias(block)).or_default();
-                        cluster.1.extend(objects.iter().cloned());
+                        cluster.objects.extend(objects.iter().cloned());
+                        cluster.left.extend(lifecycle::left(scope, block));
                         walk.found.objects.extend(objects);
                     });
                 }
@@ -308,9 +320,9 @@ impl<'f> Walk<'f> {
             let (off, made) = self.apart(&mut |walk| each(walk, &scope.of_element("each", none.clone())));
             self.found.off.extend(off.charts.into_iter().chain(off.off));
             self.found.left_out.extend(off.left_out);
-            for (alias, (charts, _)) in made {
-                let charts = charts.into_iter().map(|chart| ChartRelease { is_off: true, ..chart });
-                self.made.entry(alias).or_default().0.extend(charts);
+            for (alias, brought) in made {
+                let charts = brought.charts.into_iter().map(|chart| ChartRelease { is_off: true, ..chart });
+                self.made.entry(alias).or_default().charts.extend(charts);
             }
         }
         // What a condition leaves out of a list need not be among what this block reads.

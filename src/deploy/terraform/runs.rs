@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Clusters, DEPTH, Inputs, Terraform, Tree, Walk, inputs,
+    Brought, Clusters, DEPTH, Inputs, Terraform, Tree, Walk, inputs,
     module::Module,
     scope::{Budget, Choice, Choices},
     terragrunt::Unit,
@@ -133,10 +133,11 @@ impl Runs<'_> {
             let mut walk = Walk::new(self.tree, budget.clone(), self.by, first);
             walk.module(self.module, self.inputs, DEPTH);
             found.take(walk.found);
-            for (alias, (charts, objects)) in walk.made {
+            for (alias, brought) in walk.made {
                 let cluster = clusters.entry(alias).or_default();
-                cluster.0.extend(charts);
-                cluster.1.extend(objects);
+                cluster.charts.extend(brought.charts);
+                cluster.objects.extend(brought.objects);
+                cluster.left.extend(brought.left);
             }
             if !budget.undecided.get() {
                 break;
@@ -176,7 +177,7 @@ impl Run {
             Choice::Other => None,
         });
         let names: Vec<&str> = place.into_iter().chain(chosen).collect();
-        for (alias, (mut charts, objects)) in clusters {
+        for (alias, Brought { mut charts, objects, left }) in clusters {
             if is_idle {
                 charts.retain(|chart| !chart.is_off);
             }
@@ -188,7 +189,7 @@ impl Run {
             // It is refused as a whole.
             let notes = std::mem::take(&mut refused);
             let (file, guards) = (file.clone(), Vec::new());
-            found.applied.applies.push(Apply { file, cluster, charts, objects, guards, notes });
+            found.applied.applies.push(Apply { file, cluster, charts, objects, left, guards, notes });
         }
     }
 }

@@ -1,0 +1,5 @@
+resource "helm_release" "control_plane" {
+  lifecycle {
+    ignore_changes = ["*"]
+  }
+}
