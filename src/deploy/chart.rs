@@ -77,6 +77,8 @@ pub struct ChartRelease {
     pub include_crds: bool,
     /// Whether hooks are rendered.
     pub hooks: bool,
+    /// Whether its values may be what the chart's schema refuses.
+    pub ignores_schema: bool,
     /// Who brings what it gives to the cluster.
     pub installed: Installed,
     /// What is done beyond what is read here.
@@ -187,6 +189,7 @@ impl ChartRelease {
             apis: Vec::new(),
             include_crds: true,
             hooks: true,
+            ignores_schema: false,
             installed: Installed::Helm,
             notes: Vec::new(),
         }

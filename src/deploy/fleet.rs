@@ -203,6 +203,7 @@ fn release(
         release: helm.scalar(&["releaseName"]).cloned().unwrap_or_else(|| Scalar::made("")),
         namespace: namespace.cloned(),
         layers,
+        ignores_schema: is_true(helm, &["skipSchemaValidation"]),
         ..ChartRelease::new(path, chart, repository)
     })
 }

@@ -46,7 +46,8 @@ pub enum About {
         /// Why.
         why: String,
     },
-    /// A version that something asks for, where what it asks has another one: who asks what, and which it has.
+    /// A version that is not what something asks for, a chart of one beside it or a schema of values: who asks what, and
+    /// which it has.
     Unmet {
         /// Who asks what.
         what: String,

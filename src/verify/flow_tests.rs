@@ -144,6 +144,43 @@ fn a_pin_that_cannot_be_edited_blocks_while_the_others_move() {
 }
 
 #[test]
+fn a_release_that_the_schema_of_a_chart_refuses_blocks() {
+    let of_argo = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: apps, namespace: argocd}\nspec: {source: \
+                   {repoURL: 'https://example.com/mesh', path: apps, helm: {skipSchemaValidation: SKIPS}}}\n";
+    let of_flux = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: apps, namespace: flux-system}\nspec: \
+                   {upgrade: {disableSchemaValidation: SKIPS}, chart: {spec: {chart: ./apps, sourceRef: {kind: GitRepository, name: \
+                   flux-system}}}}\n";
+    let refused = |(path, text): (&str, &str), schema: &str, skips: &str| {
+        let schema = format!("{{\"properties\": {{\"linkerd\": {{{schema}}}}}}}");
+        let files = [
+            (path, text.replace("SKIPS", skips)),
+            ("apps/Chart.yaml", "apiVersion: v2\nname: apps\nversion: 0.1.0\n".to_owned()),
+            ("apps/values.yaml", "linkerd: 2026.8.2\n".to_owned()),
+            ("apps/values.schema.json", schema),
+            ("apps/templates/crds.yaml", release("linkerd-crds", "{{ .Values.linkerd | quote }}", "")),
+            ("mesh/sources.yaml", SOURCES.to_owned()),
+        ];
+        let files = files.map(|(path, text)| (path.to_owned(), text)).into();
+        let (_, findings) = pass(&files, Stage::Platform, "edge-26.8.3").unwrap();
+        let is_block = |f: &Finding| (f.check, f.severity) == (CheckId::ModelDiff, Severity::Block);
+        findings.into_iter().filter(is_block).map(|finding| finding.reason).collect::<Vec<_>>()
+    };
+    let (listed, pattern) = ("\"enum\": [\"2026.8.1\", \"2026.8.2\"]", "\"pattern\": \"^2026\\\\.8\\\\.\"");
+    let wanted = "`apps, value linkerd` can be built today and could not be after this: apps/values.schema.json takes no `2026.8.3` \
+                  there";
+    for deployer in [
+        ("argo/apps.yaml", of_argo),
+        ("flux/apps.yaml", of_flux),
+        ("helmfile.yaml", "releases:\n- {name: apps, chart: ./apps, skipSchemaValidation: SKIPS}\n"),
+        ("fleet.yaml", "helm: {chart: ./apps, skipSchemaValidation: SKIPS}\n"),
+    ] {
+        assert_eq!(refused(deployer, listed, "false"), [wanted], "{}", deployer.0);
+        assert_eq!(refused(deployer, listed, "true"), [""; 0], "{}", deployer.0);
+        assert_eq!(refused(deployer, pattern, "false"), [""; 0], "{}", deployer.0);
+    }
+}
+
+#[test]
 fn a_held_value_stays_and_is_named_as_keeping_images_old() {
     let mut files = files();
     let cp = files.get_mut("mesh/cp.yaml").unwrap();

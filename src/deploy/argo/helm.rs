@@ -86,6 +86,7 @@ pub(super) fn release(source: &Source<'_>, place: Chart<'_>) -> Option<ChartRele
         api_versions: helm.list_at("apiVersions").iter().filter_map(Value::as_scalar).cloned().collect(),
         apis: APIS.to_vec(),
         include_crds: !is_true(helm, &["skipCrds"]),
+        ignores_schema: is_true(helm, &["skipSchemaValidation"]),
         installed: source.installed(),
         notes,
         ..ChartRelease::new(&source.application.file, chart, repository)

@@ -77,6 +77,7 @@ fn released(reader: &Reader<'_>, sourced: Sourced) -> ChartRelease {
         replacing,
         apis: APIS.to_vec(),
         include_crds: matches!(&*crds, "create" | "createreplace"),
+        ignores_schema: is_true(spec, &["upgrade", "disableSchemaValidation"]),
         notes,
         ..ChartRelease::new(&object.file, chart, repository)
     }

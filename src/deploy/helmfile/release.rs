@@ -14,6 +14,7 @@ use crate::deploy::{
     chart::{self, ChartRelease, Layer, Parameter, ParameterKind, Repository},
     go_yaml,
     note::About,
+    typed::is_true,
     umbrella,
     value::{Scalar, Value, Via},
 };
@@ -22,6 +23,8 @@ use crate::deploy::{
 const ROUNDS: usize = 6;
 /// Templates in templates.
 const DEPTH: usize = 16;
+/// What tells Helm to take values whatever a chart's schema says (`helmx.go`, `shouldSkipSchemaValidation`).
+const SKIPS: &str = "skipSchemaValidation";
 /// The texts of a release that are templates.
 const TEXTS: [&str; 4] = ["name", "chart", "namespace", "version"];
 
@@ -108,6 +111,7 @@ fn one(loader: &Loader<'_>, state: &State, release: &Value) -> Option<ChartRelea
         laid_over: strays,
         images,
         notes,
+        ignores_schema: is_true(&release, &[SKIPS]) || is_true(&state.value, &["helmDefaults", SKIPS]),
         kube_version: release
             .scalar(&["kubeVersion"])
             .or_else(|| state.value.scalar(&["kubeVersion"]))

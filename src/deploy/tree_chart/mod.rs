@@ -13,6 +13,7 @@ mod switches;
 #[cfg(test)]
 mod tests;
 mod trace;
+mod value_schema;
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -109,7 +110,8 @@ impl<'c> Charts<'c> {
     pub fn evaluate(&self, release: &ChartRelease, files: &dyn Files) -> Option<Rendered> {
         let inside = RepoPath::resolve(&release.folder_in(files)?, "Chart.yaml")?;
         let mut package = match Package::read(files, &inside, self.foreign) {
-            Ok(package) if (self.foreign)(&package.name) || !package.has_templates() => return None,
+            Ok(package) if (self.foreign)(&package.name) => return None,
+            Ok(package) if !package.has_templates() && package.schemas.is_empty() => return None,
             Ok(package) => package,
             Err(note) => return Some(Rendered { notes: vec![note], ..Rendered::default() }),
         };
@@ -129,9 +131,16 @@ impl<'c> Charts<'c> {
             let about = About::Bound(Bound::Objects(EVALUATIONS));
             return Some(Rendered { notes: vec![Note::new(&inside, about)], ..Rendered::default() });
         }
+        let is_asked = !release.ignores_schema;
+        let refused = if is_asked { value_schema::refused(&package, &values, files) } else { Vec::new() };
+        if !package.has_templates() {
+            return Some(Rendered { notes: refused, ..Rendered::default() });
+        }
         let outside = layers.iter().rposition(|layer| matches!(layer, Layer::Outside { target: None, .. }));
         let over_it = outside.and_then(|at| layers.get(at + 1..)).map(|over| layered(over).value);
-        Some(self.rendered(&package, release, (&values, over_it.as_ref()), files))
+        let mut rendered = self.rendered(&package, release, (&values, over_it.as_ref()), files);
+        rendered.notes.extend(refused);
+        Some(rendered)
     }
 
     /// Renders it, and once more with what is switched off around versions that nothing reads. Where values are laid over it

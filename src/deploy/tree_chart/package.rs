@@ -24,6 +24,8 @@ const FILES: usize = 2_000;
 const BYTES: usize = 8 << 20;
 /// Charts in charts.
 const DEPTH: usize = 4;
+/// What says which values a chart takes.
+const SCHEMA: &str = "values.schema.json";
 
 /// A chart of the tree.
 pub struct Package {
@@ -39,6 +41,8 @@ pub struct Package {
     pub own: Option<Value>,
     /// The charts inside of it.
     pub inner: Vec<Inner>,
+    /// What it and those inside of it ask of their values.
+    pub schemas: Vec<Schema>,
     /// Whether nothing comes of it by itself.
     pub library: bool,
     /// What was left out.
@@ -73,6 +77,16 @@ pub struct Inner {
     pub library: bool,
 }
 
+/// What a chart asks of its values.
+pub struct Schema {
+    /// Where the chart lies below the folder of the outermost one: `charts/a`.
+    pub place: String,
+    /// The file.
+    pub path: RepoPath,
+    /// What it says.
+    pub of: Value,
+}
+
 /// Says whether a folder of the tree is a chart.
 pub fn is_chart(files: &dyn Files, folder: &str) -> bool {
     RepoPath::resolve(folder, "Chart.yaml").is_some_and(|path| files.has(path.as_str()))
@@ -94,6 +108,7 @@ impl Package {
             files: Vec::new(),
             own: None,
             inner: Vec::new(),
+            schemas: Vec::new(),
             library: false,
             notes: Vec::new(),
         };
@@ -331,13 +346,24 @@ impl Reader<'_> {
         Ok(())
     }
 
+    /// Reads the schema of the chart at a place; one that cannot be read asks nothing.
+    fn schema(&self, path: &RepoPath, place: &str) -> Option<Schema> {
+        let of = self.files.documents(path.as_str()).ok()?.first().cloned()?;
+        Some(Schema { place: place.trim_end_matches('/').to_owned(), path: path.clone(), of })
+    }
+
     /// Takes in the files of one chart, those in its `charts/` excepted.
     fn own_files(&mut self, folder: &str, place: &str, chart: &RepoPath) -> Result<(), Note> {
         let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
         for entry in self.files.below(folder) {
             let Some(inside) = entry.path.as_str().strip_prefix(&prefix) else { continue };
-            // Schemas may lead anywhere, and what is only looked at need not obey them.
-            if inside.starts_with("charts/") || inside == "values.schema.json" {
+            if inside.starts_with("charts/") {
+                continue;
+            }
+            // Schemas may lead anywhere, and what Helm is only to look at need not obey them.
+            if inside == SCHEMA {
+                let schema = self.schema(&entry.path, place);
+                self.package.schemas.extend(schema);
                 continue;
             }
             if !matches!(entry.mode, Mode::File | Mode::Executable) {

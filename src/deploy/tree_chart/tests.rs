@@ -25,6 +25,34 @@ fn versions_of(rendered: &Rendered) -> Vec<String> {
 }
 
 #[test]
+fn what_a_schema_refuses_is_told_of_each_chart_that_is_switched_on() {
+    let schema = r#"{"properties": {"v": {"const": "2026.8.1"}}}"#;
+    let own = |values: &'static str| [("c/values.yaml", values), ("c/values.schema.json", schema)];
+    let inner = |values: &'static str| {
+        let x = "apiVersion: v2\nname: x\nversion: 0.1.0\ndependencies: [{name: y, version: 0.1.0, condition: y.on}]\n";
+        let y = "apiVersion: v2\nname: y\nversion: 0.1.0\n";
+        let of_y = ("c/charts/x/charts/y/values.schema.json", schema);
+        let own_of_y = ("c/charts/x/charts/y/values.yaml", "v: 2026.8.2\n");
+        let charts = [("c/charts/x/Chart.yaml", x), ("c/charts/x/charts/y/Chart.yaml", y)];
+        [&charts[..], &[("c/values.yaml", values), own_of_y, of_y]].concat()
+    };
+    let refused = |all: &[(&str, &str)], ignores_schema: bool| {
+        let rendered = given(all, |release| ChartRelease { ignores_schema, ..release });
+        let what = |note: &Note| match &note.about {
+            About::Unmet { what, .. } => Some(what.clone()),
+            _ => None,
+        };
+        rendered.notes.iter().filter_map(what).collect::<Vec<_>>()
+    };
+    assert_eq!(refused(&own("v: 2026.8.2\n"), false), ["c, value v"]);
+    assert_eq!(refused(&own("v: 2026.8.2\n"), true), [""; 0]);
+    assert_eq!(refused(&own("v: 2026.8.1\n"), false), [""; 0]);
+    assert_eq!(refused(&inner("a: b\n"), false), ["c, value x.y.v"]);
+    assert_eq!(refused(&inner("x: {y: {v: 2026.8.1}}\n"), false), [""; 0]);
+    assert_eq!(refused(&inner("x: {y: {on: false}}\n"), false), [""; 0]);
+}
+
+#[test]
 fn plain_forms_are_followed_to_where_they_were_written() {
     let rendered = evaluated(&[
         (
