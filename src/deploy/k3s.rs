@@ -68,6 +68,12 @@ pub fn helm_chart_config(object: &Object, cluster: &Cluster<'_>, files: &dyn Fil
     })
 }
 
+/// Tells whether k3s leaves a HelmChart as it is, since a file lies beside its own that says so (k3s-io/k3s,
+/// `pkg/deploy/controller.go`).
+pub fn is_skipped(object: &Object, files: &dyn Files) -> bool {
+    object.is(GROUP, "HelmChart") && files.has(&format!("{}.skip", object.file))
+}
+
 /// Returns the HelmChartConfig of a HelmChart, where it is in the tree.
 pub fn chart_config<'c>(object: &Object, cluster: &Cluster<'c>) -> Vec<&'c Object> {
     namesake(object, "HelmChartConfig", cluster).into_iter().collect()

@@ -9,9 +9,9 @@ use crate::{
 };
 
 /// Tells whether an object has Flux render a chart, or is one of k3s's that has it leave a chart as it is.
-pub(super) fn is_release(object: &Object) -> bool {
-    let is_left = || object.is(k3s::GROUP, "HelmChart") && suspended::is_told(object);
-    object.is(flux::RELEASES, "HelmRelease") || is_left()
+pub(super) fn is_release(object: &Object, files: &dyn Files) -> bool {
+    let is_told = || object.is(k3s::GROUP, "HelmChart") && suspended::is_told(object);
+    object.is(flux::RELEASES, "HelmRelease") || is_told() || k3s::is_skipped(object, files)
 }
 
 /// Tells whether a release says itself to which other cluster it goes.
@@ -32,8 +32,8 @@ pub(super) fn leaves_out(object: &Object) -> bool {
 
 /// Tells whether an object is looked up wherever it lies: a release, a source that says more than where it is, the Secret of a
 /// cluster.
-fn is_loose(object: &Object) -> bool {
-    is_release(object) || leaves_out(object) || suspended::is_told(object) || argo::is_cluster(object)
+fn is_loose(object: &Object, files: &dyn Files) -> bool {
+    is_release(object, files) || leaves_out(object) || suspended::is_told(object) || argo::is_cluster(object)
 }
 
 /// Tells whether other objects of the cluster ask for this one by name, or it asks for others.
@@ -60,7 +60,7 @@ pub(super) fn loose(files: &dyn Files, entries: &[RepoPath], marks: &[Mark]) -> 
     let marked: BTreeSet<&RepoPath> = marks.iter().map(|mark| &mark.path).collect();
     let paths: BTreeSet<&RepoPath> = marked.iter().copied().chain(entries).collect();
     let paths: Vec<&RepoPath> = paths.into_iter().collect();
-    let is_loose = |object: &Object| is_loose(object) || marked.contains(&object.file);
+    let is_loose = |object: &Object| is_loose(object, files) || marked.contains(&object.file);
     let found = parallel::fold(&paths, |found: &mut Vec<Object>, path| {
         let objects = Object::of_file(files, path).into_iter().flat_map(openshift::processed);
         found.extend(objects.filter(|object| is_looked_up(object) && is_loose(object)));

@@ -16,6 +16,7 @@ use crate::{
         files::Files,
         flux,
         json_patch::Guard,
+        k3s,
         kinds::{self, is_root},
         object::{Labels, Object},
         suspended,
@@ -225,7 +226,7 @@ fn unapplied(
     let all = Cluster::new(loose);
     let mut found = Vec::new();
     let is_applied = |object: &Object| is_brought(object) && !is_remote(object);
-    for object in loose.iter().filter(|object| is_release(object) && !is_applied(object)) {
+    for object in loose.iter().filter(|object| is_release(object, files) && !is_applied(object)) {
         if own_sources(object, &all).is_none() {
             continue;
         }
@@ -436,7 +437,7 @@ impl Walk<'_> {
         if way.idle || suspended::is_left(object) {
             reach.leave(&object.value, places);
         }
-        let idle = suspended::is_suspended(object, around);
+        let idle = suspended::is_suspended(object, around) || k3s::is_skipped(object, files);
         let way = Way { seat: made.away.or(way.seat), idle, ..way };
         reach.near.extend(watch.into_read().iter().filter_map(|path| places.file(path)));
         made.charts.iter().for_each(|chart| reach.chart((files, charts), places, chart));
