@@ -6,11 +6,14 @@ use std::{
 };
 
 use serde_json::json;
-use uplinker::pins::{Applier, Inventory, PinKind, Revision, ScanOptions, scan};
+use uplinker::{
+    pins::{Applier, Inventory, PinKind, Revision, ScanOptions, scan},
+    plan::{Target, control_plane},
+};
 
 use crate::support::{
     expected,
-    tree::{MemoryTree, told},
+    tree::{MemoryTree, scanned, told},
 };
 
 #[test]
@@ -303,6 +306,39 @@ fn a_control_plane_that_one_of_two_clusters_has_suspended_moves_for_the_other() 
     assert_eq!(pins, [(None, "a b".to_owned())]);
     let suspended: Vec<&str> = found.facts.suspended.iter().map(|name| &**name).collect();
     assert_eq!(suspended, ["b"]);
+}
+
+#[test]
+fn values_that_a_script_renders_with_are_no_control_plane_beside_what_it_rendered() {
+    let application = |destination: &str, source: &str| {
+        format!(
+            "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: mesh, namespace: argocd}}\n\
+             spec: {{destination: {{name: {destination}, namespace: linkerd}}, source: {{{source}}}}}\n"
+        )
+    };
+    let rendered = "# Source: linkerd-control-plane/templates/destination.yaml\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  \
+                    name: linkerd-destination\n  namespace: linkerd\n  \
+                    annotations: {linkerd.io/created-by: linkerd/helm edge-26.8.3}\n  \
+                    labels: {linkerd.io/control-plane-component: destination, linkerd.io/control-plane-ns: linkerd}\n\
+                    spec: {template: {spec: {containers: [{name: c, image: 'cr.l5d.io/linkerd/controller:edge-26.8.3'}]}}}\n";
+    let script = "helm template linkerd l5d/linkerd-control-plane -f values/linkerd.yaml --version 2026.8.2 > mesh/linkerd.yaml\n";
+    let folder = application("prod", "repoURL: 'https://git.test/x', path: mesh");
+    let chart = "repoURL: 'https://helm.linkerd.io/edge', chart: linkerd-control-plane, targetRevision: 2026.8.3";
+    let (of_prod, of_other) = (application("prod", chart), application("other", chart));
+    let runs = |values: &str, more: &[(&str, &str)]| {
+        let files = [("values/linkerd.yaml", values), ("values/render.sh", script)];
+        let found = scanned(&[&files[..], more].concat());
+        let plane = control_plane(&found, &Target::default_all(), None).ceiling();
+        plane.map(|release| release.to_string()).unwrap_or_default()
+    };
+    let (values, mesh) = ("linkerdVersion: edge-26.8.2\n", ("mesh/linkerd.yaml", rendered));
+    assert_eq!(runs(values, &[mesh]), "edge-26.8.3");
+    assert_eq!(runs(values, &[mesh, ("app.yaml", &*folder)]), "edge-26.8.3");
+    // Whoever has the chart deployed may give it these values.
+    assert_eq!(runs(values, &[mesh, ("app.yaml", &*folder), ("apps/cp.yaml", &*of_prod)]), "edge-26.8.2");
+    assert_eq!(runs(values, &[mesh, ("app.yaml", &*folder), ("apps/cp.yaml", &*of_other)]), "edge-26.8.2");
+    assert_eq!(runs(values, &[]), "edge-26.8.2");
+    assert_eq!(runs("linkerdVersion: edge-26.8.2 # uplinker: hold\n", &[mesh]), "edge-26.8.2");
 }
 
 #[test]

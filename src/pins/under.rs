@@ -78,10 +78,13 @@ impl Given {
         let versions = Versions::of(pins);
         // What has a reason of its own to stay may be read by no chart all the same, and chooses nothing then.
         let own = |pin: &Pin| pin.stays.is_none().then(|| self.stays(pin, pins, &versions)).flatten();
-        let found: Vec<(bool, Option<Stays>)> =
-            pins.iter().map(|pin| (self.is_unread(pin), own(pin))).collect();
-        for (pin, (is_unread, stays)) in pins.iter_mut().zip(found) {
+        let renders =
+            |pin: &Pin| pin.stays.is_none() && self.is_of_nobody(pin) && versions.is_of_rendering(pin);
+        let found: Vec<(bool, bool, Option<Stays>)> =
+            pins.iter().map(|pin| (self.is_unread(pin), renders(pin), own(pin))).collect();
+        for (pin, (is_unread, renders, stays)) in pins.iter_mut().zip(found) {
             pin.is_off |= is_unread;
+            pin.chooses_controllers &= !renders;
             if let Some((reason, line)) = stays {
                 (pin.stays, pin.kept_by) = (Some(reason), line);
             }
@@ -104,6 +107,12 @@ impl Given {
         Some(lines.into_iter().collect())
     }
 
+    /// Tells whether nobody in the tree is known to read the file of a value.
+    fn is_of_nobody(&self, value: &Pin) -> bool {
+        let is_unnamed = |all: &Vec<Under>| !all.is_empty() && all.iter().all(|at| *at == Under::Unnamed);
+        self.0.get(&(value.path.clone(), value.site.span.start)).is_some_and(is_unnamed)
+    }
+
     /// Tells whether another value is laid over one for every chart that has it.
     fn is_unread(&self, value: &Pin) -> bool {
         let is_value = |reader: &Reader| reader.form == Form::Edge && reader.stage == Stage::Platform;
@@ -120,7 +129,10 @@ impl Given {
                 let chart = at.chart(pins)?;
                 Some((chart.stays?.of_values()?, Some((chart.path.clone(), chart.site.line))))
             }
-            Under::Unnamed => versions.near(value).map(|(reason, line)| (reason, Some(line))),
+            Under::Unnamed => {
+                let (reason, nearest) = versions.near(value)?;
+                Some((reason, Some((nearest.path.clone(), nearest.site.line))))
+            }
             Under::Elsewhere | Under::Supposed => Some((Reason::ChartStays, None)),
         };
         let is_weak = |at: &Under| matches!(at, Under::Supposed | Under::Covered(_));
