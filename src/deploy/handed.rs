@@ -75,7 +75,7 @@ fn take(
 fn application(spec: &Value, key: &str) -> Option<Value> {
     let has_source = |spec: &Value| {
         let is_source = |source: &Value| source.get("repoURL").is_some();
-        spec.get("source").is_some_and(is_source) || spec.list_at("sources").iter().any(is_source)
+        argo::sources(spec).into_iter().any(is_source)
     };
     let template = spec.path(&["template", "spec"]).filter(|_| spec.get("generators").is_some());
     let kind = match template {

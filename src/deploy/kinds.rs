@@ -199,10 +199,9 @@ pub fn is_referred(group: &str, name: &str) -> bool {
 /// Lists the folders of the tree that a root deploys, but for the tree itself, as far as it says them.
 pub fn folders(root: &Object) -> Vec<String> {
     let Some(spec) = root.value.get("spec") else { return Vec::new() };
-    let sources: Vec<&Value> = match (&*root.kind(), spec.list_at("sources")) {
-        ("Application", []) => spec.get("source").into_iter().collect(),
-        ("Application", many) => many.iter().collect(),
-        ("Kustomization", _) => vec![spec],
+    let sources: Vec<&Value> = match &*root.kind() {
+        "Application" => argo::sources(spec),
+        "Kustomization" => vec![spec],
         _ => Vec::new(),
     };
     let folder = |source: &Value| {

@@ -387,8 +387,11 @@ fn argo_chart<'n>(source: Node<'n>) -> Option<&'n str> {
     chart.filter(|chart| !chart.is_empty()).or_else(of_registry).or(chart)
 }
 
-/// Returns `source` and `sources[]` of an application's spec.
-pub(super) fn argo_sources(spec: Node<'_>) -> Vec<Node<'_>> {
+/// Returns `source` and `sources[]` of an application's spec, or what is hydrated in their place.
+fn argo_sources(spec: Node<'_>) -> Vec<Node<'_>> {
+    if let Some(dry) = spec.path(&["sourceHydrator", "drySource"]) {
+        return vec![dry];
+    }
     let many = spec.get("sources").into_iter().flat_map(Node::items);
     spec.get("source").into_iter().chain(many).filter(|s| s.is_mapping()).collect()
 }

@@ -32,11 +32,22 @@ const CANDIDATES: usize = 1_000;
 /// Tells whether an Application names a chart, or a folder of which it is said that something of interest is in it.
 pub fn concerns(object: &Object, _: &Cluster<'_>, is_wanted: &dyn Fn(&str) -> bool) -> bool {
     let Some(spec) = object.value.get("spec") else { return false };
-    let single = spec.get("source").or_else(|| spec.path(&["sourceHydrator", "drySource"]));
-    single.into_iter().chain(spec.list_at("sources")).any(|source| match source.scalar(&["path"]) {
+    sources(spec).into_iter().any(|source| match source.scalar(&["path"]) {
         Some(path) if source.get("helm").is_none() && path.unknown_to().is_none() => is_wanted(&path.text()),
         _ => true,
     })
+}
+
+/// Lists the sources of the spec of an Application.
+pub fn sources(spec: &Value) -> Vec<&Value> {
+    single(spec).map_or_else(|| spec.list_at("sources").iter().collect(), |source| vec![source])
+}
+
+/// Returns the source of an Application that has one. What Argo CD hydrates goes before all others, and beside `sources` it
+/// does not look at `source` (`pkg/apis/application/v1alpha1/types.go`, `GetSource`).
+fn single(spec: &Value) -> Option<&Value> {
+    let plain = || spec.get("source").filter(|_| spec.list_at("sources").is_empty());
+    spec.path(&["sourceHydrator", "drySource"]).or_else(plain)
 }
 
 /// The annotation that orders syncs.
@@ -46,12 +57,9 @@ const SYNC_WAVE: &str = "argocd.argoproj.io/sync-wave";
 pub fn application(object: &Object, _: &Cluster<'_>, files: &dyn Files) -> Build {
     let mut deployed = Build::default();
     let Some(spec) = object.value.get("spec") else { return deployed };
-    let many = spec.list_at("sources");
-    let parts = many.iter().enumerate().map(|(n, source)| (format!("sources[{n}]"), source));
-    // With `sources` Argo CD does not look at `source`.
-    let single = spec.get("source").or_else(|| spec.path(&["sourceHydrator", "drySource"]));
-    let single = single.filter(|_| many.is_empty()).map(|source| (String::new(), source));
-    for (part, value) in parts.chain(single) {
+    let is_single = single(spec).is_some();
+    let part = |n: usize| if is_single { String::new() } else { format!("sources[{n}]") };
+    for (part, value) in sources(spec).into_iter().enumerate().map(|(n, source)| (part(n), source)) {
         for value in candidates(object, value, files, &mut deployed.notes) {
             let environment = Environment::new(&object.value, &value);
             let source =
@@ -90,8 +98,8 @@ pub fn without_folders(object: &Object) -> Option<Object> {
             || source.text(&["repoURL"]).is_some_and(|url| url.starts_with("oci://"))
     };
     let spec = object.value.get("spec")?;
-    if spec.list_at("sources").is_empty() {
-        return spec.get("source").filter(|source| says(source)).map(|_| object.clone());
+    if let Some(single) = single(spec) {
+        return says(single).then(|| object.clone());
     }
     let own: Vec<Value> = spec.list_at("sources").iter().filter(|source| says(source)).cloned().collect();
     let mut object = object.clone();

@@ -21,7 +21,7 @@ mod source;
 mod tests;
 
 use super::object::Object;
-pub use application::{application, concerns, managed_namespace, sync_wave, without_folders};
+pub use application::{application, concerns, managed_namespace, sources, sync_wave, without_folders};
 pub use application_set::application_set;
 pub use kept::{creates_only, kept};
 

@@ -441,7 +441,7 @@ impl Followed<'_> {
 /// Tells whether the folders that a root names are known.
 fn says_folders(root: &Object) -> bool {
     let Some(spec) = root.value.get("spec") else { return false };
-    let sources = spec.get("source").into_iter().chain(spec.list_at("sources"));
+    let sources = argo::sources(spec).into_iter();
     let mut paths = sources.chain([spec]).filter_map(|value| value.scalar(&["path"]));
     paths.all(|path| path.unknown_to().is_none())
 }
