@@ -157,7 +157,10 @@ fn inputs(object: &Object, spec: &Value, cluster: &Cluster<'_>, notes: &mut Vec<
             let who = format!("what the input provider `{}` asks", name(provider));
             let told = provider.value.get("spec").map(told).unwrap_or_default();
             let open = (!is_static).then(|| Unknown::of(&who, &told));
-            let value = provided(&defaults, provider);
+            let mut value = provided(&defaults, provider);
+            if is_static {
+                value.insert("id", id(&format!("the input provider `{}`", name(provider))));
+            }
             providers.push((name(provider), vec![Inputs { value, open }]));
         }
     }
@@ -218,7 +221,15 @@ fn permuted(providers: Vec<(String, Vec<Inputs>)>) -> Vec<Inputs> {
             }
         }
     }
+    all.iter_mut().for_each(|inputs| inputs.value.insert("id", id("a permutation")));
     all
+}
+
+/// A checksum that the operator gives out by the name of `id`, which goes before a value of that name: of what the cluster calls
+/// an object of the type `Static` (`internal/controller/resourcesetinputprovider_controller.go`), and of the places of what is
+/// permuted (`internal/inputs/permuter.go`).
+fn id(of: &str) -> Value {
+    Value::Scalar(Scalar::unknown(&format!("the id of {of}")))
 }
 
 /// `NormalizeKeyForTemplate`.

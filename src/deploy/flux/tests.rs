@@ -336,7 +336,7 @@ const SET: &str = "apiVersion: fluxcd.controlplane.io/v1\nkind: ResourceSet\nmet
 
 fn built(spec: &str) -> (Vec<Object>, Vec<Note>) {
     let text = format!("{SET}{spec}");
-    let provider = "apiVersion: fluxcd.controlplane.io/v1\nkind: ResourceSetInputProvider\nmetadata: {name: p-1, namespace: flux-system}\nspec: {type: Static, defaultValues: {version: 2026.8.3}}\n";
+    let provider = "apiVersion: fluxcd.controlplane.io/v1\nkind: ResourceSetInputProvider\nmetadata: {name: p-1, namespace: flux-system}\nspec: {type: Static, defaultValues: {version: 2026.8.3, id: own}}\n";
     let tree = files(&[("set.yaml", &text), ("p.yaml", provider)]);
     let all = objects(&tree);
     let cluster = Cluster::new(&all);
@@ -364,6 +364,8 @@ fn inputs_come_from_providers_and_are_permuted() {
     let (made, _) = built(spec);
     assert_eq!(made[0].name().unwrap().text(), "2026.8.3");
     assert!(made[1].name().unwrap().unknown_to().unwrap().contains("gone"));
+    let (made, _) = built(&spec.replace("inputs.version", "inputs.id"));
+    assert_eq!(made[0].name().unwrap().unknown_to(), Some("the id of the input provider `p-1`"));
     let spec = "spec:\n  inputStrategy: {name: Permute}\n  inputs: [{e: dev}, {e: prod}]\n  inputsFrom: [{name: p-1}]\n  resources: [{apiVersion: v1, kind: X, metadata: {name: '<< inputs.mesh.e >>-<< inputs.p_1.version >>'}}]\n";
     let names: Vec<_> = built(spec).0.iter().map(|o| o.name().unwrap().text().into_owned()).collect();
     assert_eq!(names, ["dev-2026.8.3", "prod-2026.8.3"]);
