@@ -4,20 +4,24 @@
 //! of its own. Known by what it holds: other files have that name too.
 
 mod bundle;
+mod fill;
 mod git_repo;
 
 use std::collections::BTreeSet;
 
 use super::{
+    build::Build,
     chart::{self, ChartRelease, Installed, Layer, Repository, merged, packaged, registry_chart},
     cluster::{Cluster, Reference},
     files::Files,
-    go_yaml, read,
+    go_yaml,
+    note::Note,
     typed::is_true,
     value::{Scalar, Value},
 };
 use crate::repo::RepoPath;
 pub use bundle::{Bundle, Fleet};
+use fill::Filler;
 
 /// What a bundle says of the namespace that Fleet makes for it.
 #[derive(Clone, Copy, Debug)]
@@ -30,21 +34,18 @@ pub struct Namespaced<'d> {
     pub annotations: &'d Value,
 }
 
-/// A value that begins with this is that label of the cluster (fleet `controller/target`, `processLabelValues`).
-const LABEL: &str = "global.fleet.clusterLabels.";
-
 /// Tells whether a file is called as bundles are.
 pub fn is_bundle(name: &str) -> bool {
     matches!(name, "fleet.yaml" | "fleet.yml")
 }
 
-/// Reads a bundle; none where the document is no `fleet.yaml`, or brings no chart from elsewhere.
-pub fn releases(
-    (files, maps): (&dyn Files, &Cluster<'_>),
-    path: &RepoPath,
-    document: &Value,
-) -> Vec<ChartRelease> {
-    customized((files, maps), path, document).into_iter().map(|(release, _)| release).collect()
+/// Reads the charts of a bundle, each as often as what the tree does not decide has outcomes; none where the document is no
+/// `fleet.yaml`, or brings no chart from elsewhere.
+pub fn releases((files, maps): (&dyn Files, &Cluster<'_>), path: &RepoPath, document: &Value) -> Build {
+    let mut notes = Vec::new();
+    let all = customized((files, maps), path, document, &mut notes);
+    let charts = all.into_iter().flat_map(|(releases, _)| releases).collect();
+    Build { charts, notes, ..Build::default() }
 }
 
 /// Reads what a bundle says for targets that it is not deployed to: with `doNotDeploy`, or behind one that takes the same
@@ -54,8 +55,8 @@ pub fn idle(
     path: &RepoPath,
     document: &Value,
 ) -> Vec<ChartRelease> {
-    let all = targets((files, maps), path, document, true);
-    all.into_iter().map(|(release, _)| release).collect()
+    let all = targets((files, maps), path, document, true, &mut Vec::new());
+    all.into_iter().flat_map(|(releases, _)| releases).collect()
 }
 
 /// Returns the ways in which a target chooses clusters, each with what it says.
@@ -70,22 +71,21 @@ fn is_off(target: &Value) -> bool {
     is_true(target, &["doNotDeploy"])
 }
 
-/// Returns the chart of a bundle, and once more for each target that says anything of its own of it.
+/// Returns the chart of a bundle, and once more for each target that says anything of its own of it, with all outcomes.
 fn customized<'d>(
     (files, maps): (&dyn Files, &Cluster<'_>),
     path: &RepoPath,
     document: &'d Value,
-) -> Vec<(ChartRelease, Option<&'d Value>)> {
+    notes: &mut Vec<Note>,
+) -> Vec<(Vec<ChartRelease>, Option<&'d Value>)> {
     let Some(helm) = document.get("helm").filter(|_| is_fleet(document)) else { return Vec::new() };
     let namespace = namespace(document);
-    let whole = release((files, maps), path, &[helm], namespace, String::new());
-    let own = targets((files, maps), path, document, false);
-    whole
-        .map(|whole| (whole, None))
-        .into_iter()
-        .chain(own.into_iter().map(|(own, of)| (own, Some(of))))
-        .map(|(release, of)| (ChartRelease { installed: installed(document), ..release }, of))
-        .collect()
+    let whole = release((files, maps), path, &[helm], namespace, String::new(), notes);
+    let own = targets((files, maps), path, document, false, notes);
+    let own = own.into_iter().map(|(releases, of)| (releases, Some(of)));
+    let all = [(whole, None)].into_iter().filter(|(releases, _)| !releases.is_empty()).chain(own);
+    let installed = |release| ChartRelease { installed: installed(document), ..release };
+    all.map(|(releases, of)| (releases.into_iter().map(installed).collect(), of)).collect()
 }
 
 /// Says what becomes of definitions that leave a chart. A target does not say it for itself (fleet
@@ -103,13 +103,15 @@ fn targets<'d>(
     path: &RepoPath,
     document: &'d Value,
     idle: bool,
-) -> Vec<(ChartRelease, &'d Value)> {
+    notes: &mut Vec<Note>,
+) -> Vec<(Vec<ChartRelease>, &'d Value)> {
     let Some(helm) = document.get("helm").filter(|_| is_fleet(document)) else { return Vec::new() };
     let mut found = Vec::new();
     for (part, target, _) in taken(document).filter(|(.., is_idle)| *is_idle == idle) {
         let Some(own) = target.get("helm") else { continue };
         let namespace = target.scalar(&["namespace"]).or_else(|| namespace(document));
-        found.extend(release((files, maps), path, &[helm, own], namespace, part).map(|own| (own, target)));
+        let releases = release((files, maps), path, &[helm, own], namespace, part, notes);
+        found.extend((!releases.is_empty()).then_some((releases, target)));
     }
     found
 }
@@ -159,20 +161,22 @@ fn is_fleet(document: &Value) -> bool {
 }
 
 /// Reads what is said of a chart, the later over the earlier. Each has its `valuesFiles` laid over its `values` before the
-/// next counts (fleet `internal/bundlereader/resources.go`).
+/// next counts (fleet `internal/bundlereader/resources.go`). A template of values that the tree does not decide has several
+/// outcomes.
 fn release(
     (files, maps): (&dyn Files, &Cluster<'_>),
     path: &RepoPath,
     said: &[&Value],
     namespace: Option<&Scalar>,
     part: String,
-) -> Option<ChartRelease> {
+    notes: &mut Vec<Note>,
+) -> Vec<ChartRelease> {
     let helm = &said.iter().fold(Value::empty(), |all, helm| merged(&all, helm));
     let folder = path.folder();
     let written = helm.scalar(&["chart"]).filter(|chart| !chart.text().is_empty()).cloned();
     let registry = || helm.scalar(&["repo"]).filter(|repo| is_registry(&repo.text())).cloned();
     let written = written.or_else(registry);
-    let written = written.or_else(|| chart::beside(folder, ".", files))?;
+    let Some(written) = written.or_else(|| chart::beside(folder, ".", files)) else { return Vec::new() };
     let (chart, repository, version) = source(helm, &written, (folder, files));
     let mut layers = Vec::new();
     for helm in said {
@@ -188,24 +192,28 @@ fn release(
     }
     let is_template = !is_true(helm, &["disablePreProcess"]);
     let templates = helm.get("templateValues").filter(|_| is_template);
-    layers.extend(templates.map(|values| template_values(files, values)));
-    for layer in &mut layers {
-        if let Layer::Values(values) = layer {
-            let filled = values.with_scalars(&mut |text| by_cluster(text, is_template));
-            filled.into_iter().for_each(|filled| *values = filled);
-        }
-    }
     let from = said.iter().flat_map(|helm| helm.list_at("valuesFrom"));
-    layers.extend(from.map(|from| referenced(from, namespace, path, (files, maps))));
-    Some(ChartRelease {
+    let from: Vec<Layer> = from.map(|from| referenced(from, namespace, path, (files, maps))).collect();
+    let release = ChartRelease {
         part,
         version,
         release: helm.scalar(&["releaseName"]).cloned().unwrap_or_else(|| Scalar::made("")),
         namespace: namespace.cloned(),
-        layers,
         ignores_schema: is_true(helm, &["skipSchemaValidation"]),
         ..ChartRelease::new(path, chart, repository)
-    })
+    };
+    let (mut filler, mut found) = (Filler::new(is_template), Vec::new());
+    loop {
+        let mut layers: Vec<Layer> = layers.iter().map(|layer| filler.layer(layer)).collect();
+        layers.extend(templates.map(|values| filler.texts(files, values)));
+        layers.extend(from.iter().cloned());
+        found.push(ChartRelease { layers, ..release.clone() });
+        if !filler.advance() {
+            break;
+        }
+    }
+    notes.extend(filler.notes.into_iter().map(|about| Note::new(path, about)));
+    found
 }
 
 /// Reads one entry of `valuesFrom`, which is laid over all other values (fleet `internal/helmdeployer`).
@@ -234,39 +242,6 @@ fn referenced(
 pub fn asks_for_maps(document: &Value) -> bool {
     let asks = |said: &Value| said.get("helm").is_some_and(|helm| !helm.list_at("valuesFrom").is_empty());
     asks(document) || customizations(document).any(|(_, target)| asks(target))
-}
-
-/// Reads values of which each is a text to fill, and YAML then (fleet `internal/cmd/controller/target`,
-/// `processTemplateValuesData`).
-fn template_values(files: &dyn Files, values: &Value) -> Layer {
-    let filled = values.entries().map(|(key, value)| {
-        let text = value.as_scalar().map(|text| by_cluster(text, true).unwrap_or_else(|| text.clone()));
-        let read = text.and_then(|text| read::documents(&text, files.ceilings()).ok()?.into_iter().next());
-        (key, read.unwrap_or_else(|| value.clone()))
-    });
-    Layer::values(&Value::map(filled))
-}
-
-/// Puts what only the cluster knows in the place of what a text asks of it: `${ .ClusterLabels.env }`.
-fn by_cluster(text: &Scalar, is_template: bool) -> Option<Scalar> {
-    let whole = text.text();
-    if whole.starts_with(LABEL) {
-        return Some(Scalar::unknown_of(&format!("Fleet, `{whole}`"), [text]));
-    }
-    let (mut parts, mut from) = (Vec::new(), 0);
-    for (at, _) in whole.match_indices("${").filter(|_| is_template) {
-        if at < from {
-            continue;
-        }
-        let Some(end) = whole.get(at..).and_then(|rest| rest.find('}')) else { break };
-        let asked = text.cut(at..at + end + 1);
-        let unknown = Scalar::unknown_of(&format!("Fleet, `{}`", asked.text()), [&asked]);
-        parts.extend_from_slice(text.cut(from..at).parts());
-        parts.extend_from_slice(unknown.parts());
-        from = at + end + 1;
-    }
-    parts.extend_from_slice(text.cut(from..whole.len()).parts());
-    (from > 0).then(|| Scalar::of(parts, text.plain))
 }
 
 /// Tells whether an address is that of a chart in a registry, which `repo` may name by itself (fleet
@@ -309,6 +284,7 @@ mod tests {
             &RepoPath::new("a/fleet.yaml").unwrap(),
             &tree.documents("a/fleet.yaml").unwrap()[0],
         )
+        .charts
     }
 
     fn shown(text: &str) -> Vec<String> {
@@ -341,7 +317,7 @@ mod tests {
                 all.iter().map(|release| release.part.clone()).collect::<Vec<_>>().join(" ")
             };
             (
-                shown(releases((&tree, &Cluster::default()), &path, &documents[0])),
+                shown(releases((&tree, &Cluster::default()), &path, &documents[0]).charts),
                 shown(idle((&tree, &Cluster::default()), &path, &documents[0])),
             )
         };
@@ -375,14 +351,33 @@ mod tests {
         let template = "edge-${ .ClusterLabels.a }${ .ClusterValues.b }-x";
         assert_eq!(of(template, ""), format!("edge-{0}{0}-x", crate::deploy::value::UNKNOWN));
         assert_eq!(of(template, ", disablePreProcess: true"), template);
-        assert_eq!(who(template).unwrap(), "Fleet, `${ .ClusterLabels.a }`");
+        assert_eq!(who(template).unwrap(), "Fleet, `.ClusterLabels`");
         assert_eq!(who("global.fleet.clusterLabels.a").unwrap(), "Fleet, `global.fleet.clusterLabels.a`");
         assert_eq!(who("${"), None);
         let started = std::time::Instant::now();
-        assert!(
-            of(&"${}".repeat(20_000), "").len() > 20_000 && of(&"${".repeat(200_000), "").len() == 400_000
-        );
+        assert_eq!(of(&"x${}".repeat(20_000), "").len(), 20_000);
+        assert_eq!(of(&"${".repeat(200_000), "").len(), 400_000);
         assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
+    }
+
+    #[test]
+    fn values_are_filled_once_for_each_outcome() {
+        let of = |value: &str, more: &str| -> Vec<String> {
+            let text = format!("helm:\n  {{repo: x, chart: y, values: {{a: '{value}'}}{more}}}\n");
+            let shown = |release: ChartRelease| release.values().value.scalar(&["a"]).unwrap().shown();
+            found(&text).into_iter().map(shown).collect()
+        };
+        let unknown = crate::deploy::value::UNKNOWN;
+        let fallback = "${ get .ClusterLabels \"l5d\" | default \"edge-26.8.2\" }";
+        assert_eq!(of(fallback, ""), [unknown, "edge-26.8.2"]);
+        assert_eq!(of(fallback, ", disablePreProcess: true"), [fallback]);
+        let branches = "edge-${ if eq .ClusterName \"a\" }26.8.1${ else }26.8.2${ end }";
+        assert_eq!(of(branches, ""), ["edge-26.8.1", "edge-26.8.2"]);
+        let texts = ", templateValues: {a: '${ if .ClusterValues.b }1${ else }2${ end }'}";
+        assert_eq!(of("x", texts), ["1", "2"]);
+        assert_eq!(of("${ if }", ""), ["${ if }"], "Fleet refuses it");
+        let two = "${ if .ClusterName }a${ end }${ default \"b\" .ClusterValues.c }";
+        assert_eq!(of(two, ""), [format!("a{unknown}"), "b".to_owned()]);
     }
 
     #[test]

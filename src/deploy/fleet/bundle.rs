@@ -197,14 +197,15 @@ impl Told<'_> {
     fn bundles(&self, files: &dyn Files, repos: &[GitRepo]) -> Vec<Bundle> {
         let (mut found, mut rest, mut own) = (Vec::new(), Vec::new(), BTreeSet::new());
         let mut is_versioned = false;
-        for (release, target) in customized((files, &Cluster::default()), self.path, self.document) {
+        let all = customized((files, &Cluster::default()), self.path, self.document, &mut Vec::new());
+        for (releases, target) in all {
             match target.filter(|target| is_apart(target)) {
-                None => rest.push((release, target)),
+                None => rest.extend(releases.into_iter().map(|release| (release, target))),
                 Some(target) => {
                     is_versioned |= has_version(target);
                     own.insert(chosen(target));
-                    let part = release.part.clone();
-                    found.push(self.apart((files, repos), (part, target), vec![release]));
+                    let part = releases.first().map(|release| release.part.clone()).unwrap_or_default();
+                    found.push(self.apart((files, repos), (part, target), releases));
                 }
             }
         }

@@ -28,7 +28,7 @@ use std::{collections::BTreeSet, ops::Range};
 
 use super::{Home, Pin, PinKind, Skipped, annotation, context::Context, found::Found, place::Place};
 use crate::{
-    deploy::{Cluster, Files as _, Object, Scalar, fleet},
+    deploy::{Build, Cluster, Files as _, Object, Scalar, fleet},
     repo::RepoPath,
 };
 
@@ -77,7 +77,9 @@ pub(super) fn fleet(context: &Context<'_>, place: Place<'_>, claims: &mut Claims
     for document in documents.iter().flat_map(|all| all.iter()) {
         let maps = if fleet::asks_for_maps(document) { maps(context) } else { Vec::new() };
         let (cluster, namespaces) = (Cluster::new(&maps), fleet::namespaces(document));
-        for release in fleet::releases((context.files, &cluster), path, document) {
+        let Build { charts, notes, .. } = fleet::releases((context.files, &cluster), path, document);
+        claims.beyond.take_evaluated(&notes);
+        for release in charts {
             let is_own = |made: &&fleet::Namespaced<'_>| {
                 made.name.map(Scalar::text) == release.namespace.as_ref().map(Scalar::text)
             };
