@@ -320,6 +320,21 @@ fn a_text_that_a_template_reads_is_no_text_for_people() {
     assert!(readme.is_none_or(|pin| pin.stays == Some(Reason::NotDeployed)));
 }
 
+#[test]
+fn what_an_action_compares_is_told_however_far_it_stands_from_linkerd_s_name() {
+    let template = "{{- if semverCompare \">=2026.8.1\" .Values.v }}\napiVersion: v1\nkind: Namespace\nmetadata:\n  name: shop\n  \
+                    labels:\n    team: shop\n  annotations: {config.linkerd.io/proxy-version: \
+                    'edge-{{ trimPrefix \"20\" .Values.v }}'}\n{{- end }}\n";
+    let tree = MemoryTree::new([
+        ("mesh/Chart.yaml", "apiVersion: v2\nname: mesh\nversion: 1.0.0\n"),
+        ("mesh/templates/a.yaml", template),
+        ("mesh/values.yaml", "v: 2026.8.2\n"),
+    ]);
+    let mut told = told(&scanned(&tree, Some(evaluator(Helm::LIMITS, None))));
+    told.retain(|line| line.starts_with("mesh/templates/"));
+    assert_eq!(told, ["mesh/templates/a.yaml:1 2026.8.1 NotDeployed"]);
+}
+
 /// A chart with one template, beside its values.
 fn asked(template: &str, values: &str) -> (Vec<File>, Template) {
     let file = |path: &str, text: &str| File { path: path.to_owned(), bytes: text.into() };

@@ -73,13 +73,20 @@ impl Told {
 /// of another's image. Nothing else counts as other channels do: those ask that the file speaks of Linkerd anywhere.
 pub(super) fn pins(file: &TextFile<'_>, known: &[Pin], reason: Reason) -> Told {
     let known = known.iter().map(|pin| pin.site.span.clone()).collect();
-    named(file, known, &[], |_, token| Some(token), |_| reason)
+    named(file, known, (&[], &[]), |_, token| Some(token), |_| reason)
+}
+
+/// Reports those of a template that speaks of Linkerd, and whose code is in these places: what the code names is Linkerd's however
+/// far it stands from there.
+pub(super) fn in_template(file: &TextFile<'_>, known: &[Pin], code: &[Range<usize>]) -> Told {
+    let known = known.iter().map(|pin| pin.site.span.clone()).collect();
+    named(file, known, (&[], code), |_, token| Some(token), |_| Reason::NotDeployed)
 }
 
 /// Reports those of a file that machines read: what a comment names nothing deploys, and of all else nobody knows who
 /// reads it. What is given to one of `names` is Linkerd's wherever it stands.
 pub(super) fn in_code(file: &TextFile<'_>, known: Vec<Range<usize>>, names: &[&BTreeSet<String>]) -> Told {
-    named(file, known, names, escapes::whole, |before| match is_said(before) {
+    named(file, known, (names, &[]), escapes::whole, |before| match is_said(before) {
         true => Reason::NotDeployed,
         false => Reason::NotFollowed,
     })
@@ -97,15 +104,12 @@ fn is_said(before: &str) -> bool {
 fn named(
     file: &TextFile<'_>,
     mut known: Vec<Range<usize>>,
-    names: &[&BTreeSet<String>],
+    (names, code): (&[&BTreeSet<String>], &[Range<usize>]),
     read: fn(&str, Token) -> Option<Token>,
     reason: impl Fn(&str) -> Reason,
 ) -> Told {
     known.sort_by_key(|span| span.start);
-    let taken = |at: usize| {
-        let next = known.partition_point(|span| span.start <= at);
-        next.checked_sub(1).and_then(|n| known.get(n)).is_some_and(|span| span.contains(&at))
-    };
+    let taken = |at: usize| is_within(&known, at);
     let speaking = speaking_lines(file.text);
     let is_linkerd_s = speaks(file.path.as_str());
     let near = |number: usize| is_linkerd_s || is_near(&speaking, number);
@@ -130,8 +134,9 @@ fn named(
             given_to(t).filter(|name| own.contains(name) || names.iter().any(|all| all.contains(*name)))
         };
         let may_be = |t: &Token| {
+            let is_meant = near(number) || is_within(code, start + t.span.start);
             t.form == Form::Edge
-                || near(number) && !is_tag_of_another(line, t.span.start)
+                || is_meant && !is_tag_of_another(line, t.span.start)
                 || is_named(t).is_some()
         };
         let is_new = |t: &Token| may_be(t) && !taken(start + t.span.start);
@@ -173,6 +178,12 @@ fn named(
         }
     });
     Told::new(file, found)
+}
+
+/// Tells whether a byte is in one of several places, which stand in order.
+fn is_within(spans: &[Range<usize>], at: usize) -> bool {
+    let next = spans.partition_point(|span| span.start <= at);
+    next.checked_sub(1).and_then(|n| spans.get(n)).is_some_and(|span| span.contains(&at))
 }
 
 /// Lists the names that a text reads where it speaks of Linkerd.
@@ -303,6 +314,20 @@ mod tests {
         assert_eq!(lines("helm install linkerd-crds oci://acme.example/crds:2026.8.2\n"), [1]);
         assert_eq!(lines("helm install linkerd-calendar oci://acme.example/days:2026.8.2\n"), [0; 0]);
         assert_eq!(lines("linkerd-crds:2026.8.2 # https://linkerd.io\nversion:2026.8.2"), [1, 2]);
+    }
+
+    #[test]
+    fn the_code_of_a_template_that_speaks_of_linkerd_means_its_versions() {
+        let path = RepoPath::new("a.yaml").unwrap();
+        let far = "\n".repeat(NEAR + 1);
+        let text = format!("linkerd{far}{{{{ if eq .v \"2026.8.2\" }}}}{far}day: 2026.9.1\n");
+        let code = text.find("{{").unwrap()..text.find("}}").unwrap() + 2;
+        let found = |code: &[Range<usize>]| {
+            let told = in_template(&file(&path, &text), &[], code).pins.into_iter();
+            told.map(|pin| (pin.value, pin.stays)).collect::<Vec<_>>()
+        };
+        assert_eq!(found(&[code]), [("2026.8.2".to_owned(), Some(Reason::NotDeployed))]);
+        assert_eq!(found(&[]), []);
     }
 
     #[test]

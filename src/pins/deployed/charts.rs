@@ -213,7 +213,7 @@ pub(in crate::pins) fn report(
             continue;
         }
         let before = found.pins.len();
-        other::pins(&file, &own, Reason::NotDeployed).report(&mut found.pins, skipped);
+        other::in_template(&file, &own, &actions(&source.text)).report(&mut found.pins, skipped);
         let branches = branches(&source.text);
         for pin in found.pins.iter_mut().skip(before) {
             if branches.iter().any(|branch| branch.contains(&pin.site.span.start)) {
@@ -258,6 +258,20 @@ fn leads(context: &Context<'_>, path: &RepoPath) -> bool {
     texts.any(|source| source.text.lines().any(is_leading))
 }
 
+/// Lists the actions of a template, but for comments.
+fn actions(text: &str) -> Vec<Range<usize>> {
+    let (mut found, mut at) = (Vec::new(), 0);
+    while let Some(open) = text.get(at..).and_then(|rest| rest.find("{{")) {
+        let start = at + open;
+        let behind = text.get(start..).unwrap_or_default();
+        let Some(end) = behind.find("}}").map(|length| start + length + 2) else { break };
+        let is_comment = behind.trim_start_matches(['{', '-', ' ']).starts_with("/*");
+        found.extend((!is_comment).then_some(start..end));
+        at = end;
+    }
+    found
+}
+
 /// Lists the parts of a template that a condition may leave out, line by line and without comments.
 fn branches(text: &str) -> Vec<Range<usize>> {
     let (mut found, mut open, mut start) = (Vec::new(), Vec::new(), 0);
@@ -297,6 +311,14 @@ fn detail(about: &About) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn actions_are_no_comments() {
+        let text = "a: {{ .b }}\n{{- /* 2026.8.2 */ -}}\n{{/* c */}}{{- if eq .d \"e\" }}\n{{ f";
+        let found: Vec<&str> = actions(text).into_iter().map(|span| &text[span]).collect();
+        assert_eq!(found, ["{{ .b }}", "{{- if eq .d \"e\" }}"]);
+        assert_eq!(actions(&"{{".repeat(100_000)), []);
+    }
 
     #[test]
     fn what_a_condition_may_leave_out_is_known_by_its_lines() {
