@@ -18,6 +18,12 @@ pub fn edge_of(pin: &Pin) -> Option<EdgeVersion> {
     pin.version.or_else(unexplained)
 }
 
+/// Returns the last release of before charts had the version of theirs, of the version of a chart that is from then.
+pub fn old_chart(version: &str) -> Option<EdgeVersion> {
+    let version = semver::Version::parse(version.trim_start_matches('v')).ok()?;
+    LAST_OF_OLD_CHARTS.parse().ok().filter(|_| version.major < 100)
+}
+
 /// Returns the release that a pin stands at where something deploys it.
 pub fn deployed_at(pin: &Pin) -> Option<EdgeVersion> {
     edge_of(pin).filter(|_| !pin.is_off)

@@ -1,8 +1,9 @@
 //! Step 8, verify: what a change leaves apart in one installation, since it lies in another target or in none.
 //!
 //! In: the plan's moves and all pins of the installations that they serve. Out: a `block` where a control plane would go ahead
-//! of its CRDs, or images ahead of their chart; a `warn` where CRDs are held, suspended or left to Flux's image automation, or a value
-//! keeps images old. What the plan itself leaves behind is the business of the checks that look at its stays.
+//! of its CRDs, or images ahead of their chart; a `warn` where CRDs are held, suspended, left to Flux's image automation or of
+//! another channel, or a value keeps images old. What else the plan itself leaves behind is the business of the checks that look
+//! at its stays.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -13,7 +14,7 @@ use super::{CheckId, Finding, Verification, listed, required_hop::by_stop};
 use crate::{
     linkerd::{CRDS, EdgeVersion, is_control_plane},
     pins::{ChartVersions, Form, Pin, Reason, Stage},
-    plan::edge_of,
+    plan::{edge_of, old_chart},
     repo::RepoPath,
 };
 
@@ -28,6 +29,8 @@ const NAMED: usize = 5;
 enum Apart {
     /// A control plane, ahead of its CRDs.
     Plane { at: EdgeVersion, by: Option<Reason> },
+    /// A control plane, while its CRDs are of another channel: about as old as a release, where that is known.
+    Channel { about: Option<EdgeVersion> },
     /// Images, ahead of their chart.
     Images { at: EdgeVersion },
     /// A chart, ahead of its images.
@@ -75,7 +78,13 @@ pub(super) fn apart(input: &Verification<'_>) -> Vec<Finding> {
 /// Tells whether a pin says which release something runs.
 fn is_told(pin: &Pin) -> bool {
     let tells = |reason| is_meant(reason) || matches!(reason, Reason::Shared | Reason::UpToDate);
-    pin.stage == Stage::Platform && !pin.is_off && pin.stays.is_none_or(tells)
+    let is_told = pin.stays.is_none_or(tells) || is_of_another_channel(pin);
+    pin.stage == Stage::Platform && !pin.is_off && is_told
+}
+
+/// Tells whether CRDs are of another channel than the edge channel.
+fn is_of_another_channel(pin: &Pin) -> bool {
+    pin.stays == Some(Reason::Channel) && pin.is_of(CRDS)
 }
 
 /// Tells whether whoever keeps a pin where it is means it.
@@ -86,6 +95,10 @@ fn is_meant(reason: Reason) -> bool {
 fn fixes(pin: &Pin, is_of: impl Fn(&str) -> bool) -> bool {
     let is_version = |form| matches!(form, Form::Chart | Form::Rendered);
     pin.readers().any(|reader| is_version(reader.form) && reader.chart.as_deref().is_some_and(&is_of))
+}
+
+fn brings_crds(pin: &Pin) -> bool {
+    is_of_another_channel(pin) || fixes(pin, |name| name == CRDS)
 }
 
 fn by_policy(release: &str) -> String {
@@ -119,6 +132,13 @@ impl Apart {
                     }
                 }
             }
+            Self::Channel { about } => {
+                let text = format!(
+                    "the control plane of {of} would go to {to} ahead of its CRDs, which stay at `{value}`, a version of \
+                     another channel"
+                );
+                Finding::warn(ID, text).hint(by_stop(knowledge, (about, to), by_hand))
+            }
             Self::Images { at } => Finding::block(
                 ID,
                 format!("`{value}` chooses images of {of} ahead of {chart}, which stays at {at} in another target, or in none"),
@@ -149,11 +169,6 @@ impl<'a> Installation<'a> {
         edge_of(pin).filter(|at| !self.moves(pin) && *at < self.to)
     }
 
-    /// Returns the pins of the versions of a chart.
-    fn fixing(&self, chart: &str) -> impl Iterator<Item = &'a Pin> {
-        self.pins.iter().copied().filter(move |pin| fixes(pin, |name| name == chart))
-    }
-
     /// Returns the release at which all pins of a chart's version stay; one that arrives is enough, since which of several
     /// counts is not always known.
     fn left(&self, versions: &[&Pin]) -> Option<EdgeVersion> {
@@ -164,8 +179,13 @@ impl<'a> Installation<'a> {
     /// Finds a control plane that moves while its CRDs do not.
     fn plane(&self, input: &Verification<'_>) -> Option<(&'a Pin, String, Apart)> {
         self.pins.iter().find(|pin| self.moves(pin) && fixes(pin, is_control_plane))?;
-        let crds: Vec<&'a Pin> = self.fixing(CRDS).collect();
-        let (at, first) = (self.left(&crds)?, *crds.first()?);
+        let all = self.pins.iter().copied().filter(|pin| brings_crds(pin));
+        let (others, crds): (Vec<&'a Pin>, Vec<&'a Pin>) = all.partition(|pin| is_of_another_channel(pin));
+        let Some(first) = crds.first().copied() else {
+            let first = others.first().copied()?;
+            return Some((first, CRDS.to_owned(), Apart::Channel { about: old_chart(&first.value) }));
+        };
+        let at = self.left(&crds)?;
         let by = first.stays.filter(|reason| is_meant(*reason));
         // What the plan leaves behind itself is told by its reason.
         let is_own = first.stays.is_some() && input.target.has(first);
@@ -210,9 +230,9 @@ impl<'a> Installation<'a> {
 #[cfg(test)]
 mod tests {
     use crate::{
-        pins::Reason,
+        pins::{Form, Reason},
         plan::testing::{Build, path},
-        verify::{CheckId, testing::*},
+        verify::{CheckId, Severity, testing::*},
     };
 
     const PLANE: &str = "linkerd-control-plane";
@@ -264,6 +284,34 @@ mod tests {
             let says = format!("stay at edge-26.8.2 {why}");
             assert!(found[0].starts_with("Warn: ") && found[0].ends_with(&says), "{found:?}");
         }
+    }
+
+    #[test]
+    fn a_control_plane_goes_ahead_of_crds_of_another_channel() {
+        let crds = |version: &'static str, reason| {
+            let case = Case::default().pins(|b| {
+                let b = plane(b, "cp.yaml", &["a"]).chart("crds.yaml", "linkerd-crds", version);
+                b.serves(&["a"]).stays(reason).with(|pin| pin.form = Form::Opaque)
+            });
+            case.check(CheckId::VersionAgreement)
+        };
+        let found = crds("1.8.0", Reason::Channel);
+        assert_eq!(severities(&found), [Severity::Warn]);
+        assert_eq!(
+            found[0].reason,
+            "the control plane of `a` would go to edge-26.8.3 ahead of its CRDs, which stay at `1.8.0`, a version of another \
+             channel"
+        );
+        let hint = |version| crds(version, Reason::Channel).remove(0).hint.unwrap();
+        assert!(hint("1.8.0").starts_with("apply by hand the CRDs of edge-25.7.6 first and edge-26.8.3 after it"));
+        assert!(hint("2026.8.2-fork.1").starts_with("apply by hand the CRDs of edge-26.8.3, or hold"));
+        assert_eq!(crds("1.8.0", Reason::OptedOut), [], "nobody runs them");
+        let beside = told(|b| {
+            let b = plane(b, "own/cp.yaml", &["a"]).chart("own/crds.yaml", "linkerd-crds", "2026.8.2");
+            let b = b.serves(&["a"]).chart("own/old.yaml", "linkerd-crds", "1.8.0").serves(&["a"]);
+            b.stays(Reason::Channel).with(|pin| pin.form = Form::Opaque)
+        });
+        assert_eq!(beside, [""; 0], "others go with it");
     }
 
     #[test]
