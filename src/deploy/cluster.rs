@@ -339,8 +339,7 @@ mod tests {
     fn of_maps_of_one_name_a_cluster_has_those_that_its_folder_takes_in() {
         let path = |text: &str| RepoPath::new(text).unwrap();
         let made = |(name, file, by): (&str, &str, &str)| {
-            let text =
-                format!("kind: ConfigMap\napiVersion: v1\nmetadata: {{name: {name}, namespace: n}}\n");
+            let text = format!("kind: ConfigMap\napiVersion: v1\nmetadata: {{name: {name}, namespace: n}}\n");
             let mut object = Object::of_file(&files(&[(file, text.as_str())]), &path(file)).remove(0);
             object.by = Some(path(by));
             object
@@ -349,7 +348,8 @@ mod tests {
             let all: Vec<Object> = maps.iter().copied().map(made).collect();
             let mut found: Vec<&Object> = all.iter().collect();
             found.dedup_by_key(|map| map.name().map(|name| name.text().into_owned()));
-            let variants = Cluster::new(&all).variants(&found, &path(asks)).into_iter();
+            let outer = Cluster::new(&all);
+            let variants = Cluster::within([], &outer).variants(&found, &path(asks)).into_iter();
             let files = |own: Vec<&Object>| own.iter().map(|map| map.file.to_string()).collect::<Vec<_>>();
             variants.map(files).collect::<Vec<_>>()
         };
