@@ -176,8 +176,8 @@ mod tests {
 
     /// Says what a schema refuses of values.
     fn refused(schema: &str, values: &str) -> String {
-        let [schema, values] = [schema, values]
-            .map(|text| read::mapping(&Scalar::made(text), &Ceilings::default()).unwrap());
+        let [schema, values] =
+            [schema, values].map(|text| read::mapping(&Scalar::made(text), &Ceilings::default()).unwrap());
         let found = Reader { whole: &schema, left: STEPS }.refused(&schema, &values, "", DEPTH);
         found.into_iter().map(|(at, text)| format!("{at}={text}")).collect::<Vec<_>>().join(" ")
     }
