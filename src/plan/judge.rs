@@ -187,7 +187,7 @@ impl Judge<'_> {
         let mut moves: Vec<Judged> = mine.map(|pin| self.one(pin)).collect();
         self.follow_dependencies(&mut moves);
         self.follow_ranges(inventory, &mut moves);
-        follow_locks(&mut moves);
+        follow_locks(&mut moves, self.to);
         moves
     }
 
@@ -351,16 +351,24 @@ impl Judge<'_> {
     }
 }
 
-/// The digest of a lock moves if, and only if, one of its versions does.
-fn follow_locks(moves: &mut [Judged]) {
-    let moving: BTreeSet<RepoPath> = moves
-        .iter()
-        .filter(|m| matches!(m.becomes(), Some(NewText::Fixed(_))))
-        .filter_map(|m| m.of_kind(PinKind::ChartLock))
-        .map(|pin| pin.path.clone())
-        .collect();
-    let digests = moves.iter_mut().filter(|m| m.becomes() == Some(&NewText::LockDigest));
-    digests.filter(|m| !moving.contains(&m.pin.path)).for_each(|m| m.keep(Reason::UpToDate));
+/// The digest of a lock moves if, and only if, one of its versions does; it stays for what keeps them behind.
+fn follow_locks(moves: &mut [Judged], to: EdgeVersion) {
+    let mut kept: BTreeMap<RepoPath, Option<Reason>> = BTreeMap::new();
+    for entry in moves.iter().filter(|m| m.pin.form != Form::LockDigest) {
+        let Some(pin) = entry.of_kind(PinKind::ChartLock) else { continue };
+        let of_all = kept.entry(pin.path.clone()).or_insert(Some(Reason::UpToDate));
+        match entry.reason() {
+            None => *of_all = None,
+            Some(reason) if *of_all == Some(Reason::UpToDate) && edge_of(pin).is_some_and(|at| at < to) => {
+                *of_all = Some(reason);
+            }
+            Some(_) => {}
+        }
+    }
+    for entry in moves.iter_mut().filter(|m| m.becomes() == Some(&NewText::LockDigest)) {
+        let reason = kept.get(&entry.pin.path).copied().unwrap_or(Some(Reason::UpToDate));
+        reason.into_iter().for_each(|reason| entry.keep(reason));
+    }
 }
 
 /// Writes what stands where a rendered manifest names its version first: behind a space (`linkerd/helm edge-26.8.2`), or

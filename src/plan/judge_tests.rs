@@ -357,12 +357,25 @@ fn a_lock_stays_inside_the_range_that_its_chart_asks_for() {
     assert_eq!(lock(umbrella("~2026.8.0", range, "2026.8.2")), [moved("2026.8.3"), moved("digest")]);
     assert_eq!(
         lock(umbrella("~2026.7.0", range, "2026.7.2")),
-        [stayed(Reason::Range), stayed(Reason::UpToDate)]
+        [stayed(Reason::Range), stayed(Reason::Range)]
     );
     assert_eq!(
         lock(umbrella("2026.8.2", Some(Reason::Held), "2026.8.2")),
-        [stayed(Reason::Held), stayed(Reason::UpToDate)]
+        [stayed(Reason::Held), stayed(Reason::Held)]
     );
+}
+
+#[test]
+fn a_locks_digest_stays_for_what_keeps_its_versions_behind() {
+    let too_far = [stayed(Reason::RequiredHop), stayed(Reason::RequiredHop)];
+    assert_eq!(lock(umbrella("2024.11.8", None, "2024.11.8")), too_far);
+    let beside = |value: &str, form, reason| {
+        let build = umbrella("2026.8.3", None, "2026.8.3").pin("mesh/Chart.lock", PinKind::ChartLock, value);
+        lock(build.of("linkerd-viz").stays(reason).with(|pin| pin.form = form))[1].clone()
+    };
+    assert_eq!(beside("2026.8.2", Form::Chart, Reason::Held), stayed(Reason::Held));
+    let stable = beside("30.12.11", Form::Opaque, Reason::Channel);
+    assert_eq!(stable, stayed(Reason::UpToDate), "it is behind nothing");
 }
 
 #[test]

@@ -32,7 +32,10 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         pin.form == Form::Rendered && *reason == Reason::Encrypted && edge_of(pin) != Some(to)
     };
     let (sealed, staying): (Vec<_>, Vec<_>) = input.staying().partition(sealed);
-    let left = staying.into_iter().filter_map(|(pin, reason)| left_behind(input, pin, reason));
+    // A digest stays with versions that are told themselves.
+    let by_itself = |(pin, _): &(&Pin, Reason)| pin.form != Form::LockDigest || pin.stays.is_some();
+    let told = staying.into_iter().filter(by_itself);
+    let left = told.filter_map(|(pin, reason)| left_behind(input, pin, reason));
     let sealed: Vec<&Pin> = sealed.into_iter().map(|(pin, _)| pin).collect();
     let findings = wrong.chain(left).chain(stay_sealed(&sealed)).chain(apart(input)).collect();
     let (moves, stays) = (input.plan.moves.len(), input.plan.stays.len());
@@ -102,7 +105,7 @@ fn left_behind(input: &Verification<'_>, pin: &Pin, reason: Reason) -> Option<Fi
         }
         Reason::Suspended => suspended(pin),
         // Only a hop, or a target that was ahead in part, leads here; a downgrade would be worse.
-        Reason::UpToDate if pin.form != Form::LockDigest && !pin.is_off => found(
+        Reason::UpToDate if !pin.is_off => found(
             Severity::Warn,
             format!("`{value}` is ahead of {to} and stays, since nothing is downgraded"),
         )
