@@ -326,3 +326,14 @@ fn a_fault_of_the_machine_is_no_drift_and_a_refusal_is_told_in_helms_words() {
     });
     assert_eq!(refused, "linkerd-viz 2026.8.3: helm: a value is missing");
 }
+
+#[test]
+fn what_is_older_than_the_numbers_of_charts_is_rendered_by_hand() {
+    let text = committed_text("linkerd-viz", OLD, "{}").replace("edge-26.6.3", "edge-21.9.2");
+    let made = made(&MemoryTree::new([("viz.yaml", &text)]), NEW, &Ask::default());
+    let cause = &made.missing[0].cause;
+    let (reason, hint) = (cause.to_string(), cause.hint());
+    assert!(made.changes.is_empty());
+    assert!(reason.starts_with("its objects name edge-21.9.2, and no chart has that number"), "{reason}");
+    assert_eq!(hint, "render the new release by hand once");
+}

@@ -20,7 +20,7 @@ use super::{
     wording::{self, Reworded},
 };
 use crate::{
-    linkerd::CONTROL_PLANE,
+    linkerd::{CONTROL_PLANE, EdgeVersion},
     render::{Cause, Chart, Job, Manifest, ObjectKey, RenderError, Renderer, kubernetes},
     repo::RepoPath,
 };
@@ -160,7 +160,7 @@ impl<'a> Work<'a> {
             return Err(Cause::new(reason, hint));
         }
         let chart = |version: &str| renderer.chart(&chart_id(set, version)).map_err(Cause::from);
-        let from = chart(version)?;
+        let from = chart(version).map_err(|failure| without_chart(version).unwrap_or(failure))?;
         let to = match request.to.get(&set.chart).filter(|_| new) {
             Some(to) => Some(chart(to)?),
             None if new => {
@@ -273,6 +273,17 @@ impl Attempt {
         let unsaid = others.filter(|(file, o)| marks(&file.manifest, o).is_some_and(|marks| !marks.cli));
         (self.drifts.len(), unsaid.count())
     }
+}
+
+/// Says of a release from before charts had its number that nothing gives what is committed.
+fn without_chart(version: &str) -> Option<Cause> {
+    let number = version.strip_prefix("20").filter(|_| EdgeVersion::from_chart(version).is_none())?;
+    let old = EdgeVersion::meant_by(number)?;
+    let reason = format!(
+        "its objects name {old}, and no chart has that number: charts have the number of their release since edge-24.3.1, \
+         so what is committed cannot be made again"
+    );
+    Some(Cause::new(reason, "render the new release by hand once"))
 }
 
 /// Finds an object that is not where every control plane has it, because all names got something before them.
