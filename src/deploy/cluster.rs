@@ -248,8 +248,7 @@ fn place(object: &Object) -> &str {
 }
 
 /// Returns, of objects of which no cluster has two, the folders that may be of the cluster of the one that asks: those of their
-/// files that share most names with its own; where these do not tell, those of the files that took them in. Empty where all are
-/// in one.
+/// files that share most names with its own; where these do not tell, those of what took them in. Empty where all are in one.
 fn meant<'o>(all: &[&'o Object], asks: &RepoPath) -> Vec<&'o str> {
     let own: BTreeSet<&str> = all.iter().map(|object| object.file.folder()).collect();
     let best = most_alike(&own, &[asks]);
@@ -264,13 +263,12 @@ fn meant<'o>(all: &[&'o Object], asks: &RepoPath) -> Vec<&'o str> {
     }
 }
 
-/// Returns the folders of the files that took objects in; `None` where one has taken in those of several files, so that it says
-/// of none whose it is.
+/// Returns the folders by which the clusters of objects are known; `None` where one has those of several files, so that it says of
+/// none whose it is.
 fn takers<'o>(objects: impl Iterator<Item = &'o Object>) -> Option<BTreeSet<&'o str>> {
     let mut files: BTreeMap<&str, &RepoPath> = BTreeMap::new();
     for object in objects {
-        let folder = object.by.as_ref()?.folder();
-        if files.insert(folder, &object.file).is_some_and(|other| *other != object.file) {
+        if files.insert(place(object), &object.file).is_some_and(|other| *other != object.file) {
             return None;
         }
     }
@@ -341,7 +339,7 @@ mod tests {
         let made = |(name, file, by): (&str, &str, &str)| {
             let text = format!("kind: ConfigMap\napiVersion: v1\nmetadata: {{name: {name}, namespace: n}}\n");
             let mut object = Object::of_file(&files(&[(file, text.as_str())]), &path(file)).remove(0);
-            object.by = Some(path(by));
+            object.by = RepoPath::new(by);
             object
         };
         let told = |maps: &[(&str, &str, &str)], asks: &str| {
@@ -357,6 +355,8 @@ mod tests {
         let rings = [("ring", x, "clusters/a/k.yaml"), ("ring", y, "clusters/b/k.yaml")];
         assert_eq!(told(&rings, "clusters/b/mesh.yaml"), [[y]]);
         assert_eq!(told(&rings, "infra/mesh.yaml"), [[x], [y]], "nothing tells");
+        let left = ("ring", z, "");
+        assert_eq!(told(&[rings[0], rings[1], left], "clusters/b/mesh.yaml"), [[y]], "nobody takes it in");
         let [a, b] = ["clusters/a/v/v.yaml", "clusters/b/v/v.yaml"];
         let own = [("own", a, "sync/k.yaml"), ("own", b, "sync/k.yaml")];
         assert_eq!(told(&[rings, own].concat(), "clusters/b/mesh.yaml"), [[y, b]], "each tells by itself");
