@@ -12,7 +12,7 @@ use super::{
         words,
     },
 };
-use crate::pins::{origin::is_linkerds, version_text::TAGS};
+use crate::pins::{Reason, origin::is_linkerds, version_text::TAGS};
 
 /// The deepest mapping that is looked at.
 const DEPTH: usize = 64;
@@ -135,7 +135,11 @@ impl<'t> Mapping<'t> {
                 || under.is_some_and(|under| gives_under(under, key, text))
         };
         let all = self.numbers.into_iter();
-        all.filter(move |(key, text, _)| is_version(key, text)).map(|(.., number)| number)
+        all.filter(move |(key, text, _)| is_version(key, text)).map(|(key, _, (span, why))| {
+            // What a chart says it brings deploys nothing.
+            let said = (key == "appVersion").then_some(Reason::NotDeployed);
+            (span, why.or(said))
+        })
     }
 }
 
@@ -319,7 +323,6 @@ fn gives_version(key: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pins::Reason;
 
     fn found(text: &str) -> Vec<(&str, Option<Reason>)> {
         let flows = text.lines().flat_map(in_flows);
@@ -419,6 +422,8 @@ mod tests {
             assert_eq!(found(other), [], "{other}");
         }
         assert_eq!(found("package:\n  name: linkerd\n  version: 26.6.3\n"), [("26.6.3", None)]);
+        let app = "name: linkerd\nversion: 0.1.0\nappVersion: 26.6.3\n";
+        assert_eq!(found(app), [("26.6.3", Some(Reason::NotDeployed))]);
     }
 
     #[test]
