@@ -317,7 +317,7 @@ mod tests {
         let text = "a: {{ .b }}\n{{- /* 2026.8.2 */ -}}\n{{/* c */}}{{- if eq .d \"e\" }}\n{{ f";
         let found: Vec<&str> = actions(text).into_iter().map(|span| &text[span]).collect();
         assert_eq!(found, ["{{ .b }}", "{{- if eq .d \"e\" }}"]);
-        assert_eq!(actions(&"{{".repeat(100_000)), []);
+        assert!(actions(&"{{".repeat(100_000)).is_empty());
     }
 
     #[test]
