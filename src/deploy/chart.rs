@@ -5,6 +5,7 @@
 
 mod address;
 mod installed;
+mod renewal;
 
 use std::collections::HashSet;
 
@@ -20,6 +21,7 @@ use crate::repo::RepoPath;
 use address::named;
 pub use address::{Repository, addressed, beside, packaged, registry_chart};
 pub use installed::Installed;
+pub use renewal::Renewal;
 
 /// What `--set` takes for its syntax.
 const SYNTAX: [char; 6] = ['\\', ',', '[', ']', '{', '}'];
@@ -81,6 +83,8 @@ pub struct ChartRelease {
     pub ignores_schema: bool,
     /// Who brings what it gives to the cluster.
     pub installed: Installed,
+    /// What of it has to change before its deployer takes it anew, where it is one of the tree.
+    pub renewal: Renewal,
     /// What is done beyond what is read here.
     pub notes: Vec<Note>,
 }
@@ -191,6 +195,7 @@ impl ChartRelease {
             hooks: true,
             ignores_schema: false,
             installed: Installed::Helm,
+            renewal: Renewal::Change,
             notes: Vec::new(),
         }
     }

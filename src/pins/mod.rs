@@ -40,6 +40,7 @@ mod under;
 mod unknown;
 mod unread;
 mod version_text;
+mod versioned;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -74,6 +75,7 @@ pub use rivals::Rival;
 pub use run::scan;
 pub use tag_filter::TagFilter;
 pub use under::ChartVersions;
+pub use versioned::Versioned;
 
 /// What the operator and the repository say of a scan.
 #[derive(Clone, Debug)]
@@ -380,6 +382,8 @@ pub struct Facts {
     /// Who applies the files with pins and with rendered objects, and those that have charts rendered; none is nobody who
     /// is known.
     pub appliers: BTreeMap<RepoPath, Vec<Applier>>,
+    /// Charts of the repository that their deployers take anew by version alone.
+    pub versioned: BTreeSet<Versioned>,
 }
 
 // === impl Facts ===

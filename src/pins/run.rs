@@ -142,6 +142,7 @@ fn read(tree: &dyn Tree, options: &ScanOptions) -> Result<Inventory, TreeError> 
     deployed::roots(&context, &named, &written, &mut claims);
     let mut charted = std::mem::take(&mut claims.charts);
     let told = std::mem::take(&mut claims.told);
+    inventory.facts.versioned = std::mem::take(&mut claims.versioned);
     inventory.charted = std::mem::take(&mut charted.outcomes).into();
     // In the files of these the rest is read.
     let partly = [claims.not_followed(), charted.over()].concat();

@@ -61,6 +61,8 @@ pub enum CheckId {
     MirrorUnverified,
     /// A committed copy of a chart would win.
     VendoredChart,
+    /// A chart changes and its version stays.
+    ChartVersion,
     /// A script names the release that is left.
     StaleGenerator,
     /// A comment names the release that is left.

@@ -8,6 +8,7 @@ mod apart;
 pub mod at_rest;
 mod certificate_expiry;
 mod chart_digest;
+mod chart_version;
 mod check_id;
 mod clock;
 mod crd_removal;
@@ -184,6 +185,7 @@ const CHECKS: &[(CheckId, Check)] = &[
     (defaults_changed::ID, defaults_changed::check),
     (mirror_unverified::ID, mirror_unverified::check),
     (vendored_chart::ID, vendored_chart::check),
+    (chart_version::ID, chart_version::check),
     (stale_generator::ID, stale_generator::check),
     (stale_comment::ID, stale_comment::check),
     (guidance::ID, guidance::check),

@@ -55,7 +55,8 @@ fn released(reader: &Reader<'_>, sourced: Sourced) -> ChartRelease {
     let Reader { object, cluster, files } = *reader;
     let none = Value::empty();
     let spec = object.value.get("spec").unwrap_or(&none);
-    let Sourced { chart, repository, version, filter, beside, is_part, mut layers, replacing } = sourced;
+    let Sourced { chart, repository, version, filter, beside, is_part, mut layers, replacing, renewal } =
+        sourced;
     let mut notes = Vec::new();
     let own_namespace = object.namespace().cloned();
     let target = spec.scalar(&["targetNamespace"]).filter(|n| !n.text().is_empty());
@@ -75,6 +76,7 @@ fn released(reader: &Reader<'_>, sourced: Sourced) -> ChartRelease {
         layers,
         secret,
         replacing,
+        renewal,
         apis: APIS.to_vec(),
         include_crds: matches!(&*crds, "create" | "createreplace"),
         ignores_schema: is_true(spec, &["upgrade", "disableSchemaValidation"]),
@@ -123,11 +125,11 @@ pub fn unapplied(object: &Object, files: &dyn Files) -> Option<Object> {
 
 /// Reads the chart of a HelmChart or an OCIRepository, whoever asks for it; `None` where it names none.
 pub fn chart_source(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> Option<ChartRelease> {
-    let Sourced { chart, repository, version, filter, beside, is_part, layers, replacing } =
+    let Sourced { chart, repository, version, filter, beside, is_part, layers, replacing, renewal } =
         Reader { object, cluster, files }.source()?;
     let by = object.by.clone();
     let bare = ChartRelease::new(&object.file, chart, repository);
-    Some(ChartRelease { by, version, filter, beside, is_part, layers, replacing, ..bare })
+    Some(ChartRelease { by, version, filter, beside, is_part, layers, replacing, renewal, ..bare })
 }
 
 /// Tells whether a HelmRelease may have its chart from a folder of a Git repository.

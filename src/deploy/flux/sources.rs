@@ -2,7 +2,7 @@
 
 use super::{ARTIFACT, SOURCES, artifact::Artifact};
 use crate::deploy::{
-    chart::{Layer, Repository, registry_chart},
+    chart::{Layer, Renewal, Repository, registry_chart},
     cluster::{Cluster, Reference},
     files::Files,
     object::Object,
@@ -25,6 +25,8 @@ pub(super) struct Sourced {
     pub layers: Vec<Layer>,
     /// How many of them that are.
     pub replacing: usize,
+    /// What of it has to change before Flux packages it anew.
+    pub renewal: Renewal,
 }
 
 // === impl Sourced ===
@@ -33,7 +35,8 @@ impl Sourced {
     /// A chart of which no more is said.
     pub fn new(chart: Scalar, repository: Repository) -> Self {
         let (version, filter, beside, layers) = (None, None, Vec::new(), Vec::new());
-        Self { chart, repository, version, filter, beside, is_part: false, layers, replacing: 0 }
+        let (is_part, replacing, renewal) = (false, 0, Renewal::Change);
+        Self { chart, repository, version, filter, beside, is_part, layers, replacing, renewal }
     }
 }
 
@@ -146,7 +149,8 @@ impl<'a> Reader<'a> {
         let (layers, replacing) = self.values_files(spec, in_tree);
         // A chart in a folder has its version of its own.
         let version = version.filter(|_| !in_tree);
-        Some(Sourced { version, layers, replacing, ..Sourced::new(chart, repository) })
+        let renewal = renewal(spec);
+        Some(Sourced { version, layers, replacing, renewal, ..Sourced::new(chart, repository) })
     }
 
     /// Reads `valuesFiles`, which take the place of the chart's `values.yaml`, unless they begin with it.
@@ -177,5 +181,13 @@ impl<'a> Reader<'a> {
         let layers: Vec<Layer> = files.filter_map(layer).collect();
         let replacing = layers.len();
         (layers, replacing)
+    }
+}
+
+/// Says what has to change before a chart is packaged anew. Who fills a strategy in may say either.
+fn renewal(spec: &Value) -> Renewal {
+    match spec.text(&["reconcileStrategy"]).as_deref() {
+        None | Some("" | "ChartVersion") => Renewal::FluxVersion,
+        Some(_) => Renewal::Change,
     }
 }

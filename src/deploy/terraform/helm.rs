@@ -2,10 +2,15 @@
 
 use hcl_edit::structure::Block;
 
-use super::scope::{Scope, open, truth};
+use super::{
+    providers::compares_manifests,
+    scope::{Scope, open, truth},
+};
 use crate::{
     deploy::{
-        chart::{self, ChartRelease, Installed, Layer, Parameter, ParameterKind, Repository, addressed},
+        chart::{
+            self, ChartRelease, Installed, Layer, Parameter, ParameterKind, Renewal, Repository, addressed,
+        },
         note::{About, Note},
         value::{Scalar, Value, Via},
     },
@@ -40,6 +45,7 @@ pub(super) fn release(scope: &Scope<'_>, block: &Block, by: Option<&RepoPath>) -
         (None, Some(repository)) => (written, Repository::Address(repository), None),
         (None, None) => (written, Repository::Unknown("no `repository` is named".to_owned()), None),
     };
+    let is_printed = block.ident.as_str() == "data";
     Some(ChartRelease {
         part: block.labels.get(1).map(|label| label.as_str().to_owned()).unwrap_or_default(),
         by: by.cloned(),
@@ -48,9 +54,17 @@ pub(super) fn release(scope: &Scope<'_>, block: &Block, by: Option<&RepoPath>) -
         release: text("name").unwrap_or_else(|| Scalar::made("")),
         namespace: text("namespace"),
         layers: layers(scope, &body, certain.as_ref()),
-        installed: if block.ident.as_str() == "data" { Installed::Applied } else { Installed::Helm },
+        installed: if is_printed { Installed::Applied } else { Installed::Helm },
+        renewal: if is_printed || is_compared(scope) { Renewal::Change } else { Renewal::TerraformVersion },
         ..ChartRelease::new(&scope.source.path, chart, repository)
     })
+}
+
+/// Tells whether releases are compared by what their charts come to: a module is given the provider of the root.
+fn is_compared(scope: &Scope<'_>) -> bool {
+    let root = scope.modules.get(&*scope.budget.root);
+    let blocks = [Some(scope.module), root].into_iter().flatten().flat_map(|module| &module.blocks);
+    compares_manifests(blocks.map(|(_, block)| block))
 }
 
 /// Finds a chart of the tree, by its way from the module or from the root of the tree, which `path.module` and its like stand

@@ -7,6 +7,10 @@ use hcl_edit::{
     structure::Block,
 };
 
+/// What the Helm provider may be told to do beside its usual ways, and that of them by which it compares manifests.
+const EXPERIMENTS: &str = "experiments";
+const MANIFEST: &str = "manifest";
+
 /// For each name of a provider in a module, the alias that the root knows it by; a root's own names are not among them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Providers(BTreeMap<String, Option<String>>);
@@ -43,6 +47,25 @@ impl Providers {
         let own = || name.split_once('.').map(|(_, alias)| alias.to_owned());
         self.0.get(name).cloned().unwrap_or_else(own)
     }
+}
+
+/// Tells whether the Helm provider is told to compare manifests (`experiments`), as a block or as a map.
+pub(super) fn compares_manifests<'b>(blocks: impl Iterator<Item = &'b Block>) -> bool {
+    let is_key = |key: &ObjectKey| match key {
+        ObjectKey::Ident(own) => own.as_str() == MANIFEST,
+        ObjectKey::Expression(own) => name(own).as_deref() == Some(MANIFEST),
+    };
+    let is_helm = |block: &&Block| {
+        block.ident.as_str() == "provider" && block.labels.first().is_some_and(|name| name.as_str() == "helm")
+    };
+    let mut providers = blocks.filter(is_helm);
+    providers.any(|provider| {
+        let of_block = |block: &Block| block.body.get_attribute(MANIFEST)?.value.as_bool();
+        let map = provider.body.get_attribute(EXPERIMENTS).and_then(|map| map.value.as_object());
+        let mut entries = map.into_iter().flatten();
+        provider.body.get_blocks(EXPERIMENTS).any(|block| of_block(block) == Some(true))
+            || entries.any(|(key, value)| is_key(key) && value.expr().as_bool() == Some(true))
+    })
 }
 
 /// Returns the name that an expression is: `helm`, or `helm.eu`.

@@ -29,7 +29,7 @@ use crate::{
     },
     linkerd::EdgeVersion,
     pins::{
-        Deployment, Form, PinKind, Reason, Skipped,
+        Deployment, Form, PinKind, Reason, Skipped, Versioned,
         found::{Spec, opaque},
         under::Under,
         version_text::{Expects, Judged, VersionText, judge},
@@ -89,6 +89,8 @@ pub(in crate::pins) struct Claims {
     pub shadowed: Vec<Object>,
     /// How charts are rendered.
     pub uses: Uses,
+    /// Charts of the tree that their deployers take anew by version alone.
+    pub versioned: BTreeSet<Versioned>,
     /// What was not followed.
     pub beyond: Beyond,
     /// How many of the claims are known to differ.
@@ -206,6 +208,12 @@ impl Claims {
     /// Adds what another has gathered of objects as their files have them.
     pub fn append_written(&mut self, mut other: Self) {
         other.annotated.clear();
+        // What builds make of an object counts, whatever its file says.
+        let is_built = |path: &RepoPath| {
+            let mut of_file = self.applied.range((path.clone(), String::new())..);
+            of_file.next().is_some_and(|(applied, _)| applied == path)
+        };
+        other.versioned.retain(|chart| !is_built(&chart.path));
         other.claims.iter_mut().for_each(|claim| claim.written = true);
         self.append(other);
     }
@@ -228,7 +236,7 @@ impl Claims {
         // What its charts came to is not what those who deploy them get.
         other.charts.made = Evaluations::default();
         other.charts.outcomes.clear();
-        self.append_written(Self { uses: Uses::default(), ..other });
+        self.append_written(Self { uses: Uses::default(), versioned: BTreeSet::new(), ..other });
     }
 
     /// Adds what another has gathered of a file of values, whoever reads it.
@@ -338,6 +346,7 @@ impl Claims {
         self.objects.extend(other.objects);
         self.shadowed.extend(other.shadowed);
         self.uses.append(other.uses);
+        self.versioned.extend(other.versioned);
         self.beyond.append(other.beyond);
         self.settle_many();
     }

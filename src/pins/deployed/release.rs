@@ -20,7 +20,7 @@ use crate::{
     },
     linkerd::{self, EdgeVersion},
     pins::{
-        Deployment, PinKind, Reason, TagFilter,
+        Deployment, PinKind, Reason, TagFilter, Versioned,
         context::Context,
         found::Spec,
         origin::{Origin, Ours},
@@ -141,6 +141,7 @@ fn take(
     injected: Injection,
     claims: &mut Claims,
 ) -> Option<Ours> {
+    claims.versioned.extend(Versioned::of(release, context.files));
     let chart = release.chart.known();
     let ours = chart.as_ref().and_then(|chart| version(context, release, chart, kind, claims));
     let folder = release.folder();
