@@ -13,7 +13,8 @@ pub(super) fn entry(line: &str) -> Option<(usize, &str, usize)> {
     if let Some((name, _)) = tag.filter(|(name, _)| is_name(name)) {
         return Some((depth, name, depth + name.len() + "<>".len()));
     }
-    if let Some((name, behind)) = defined(rest).or_else(|| called(rest)) {
+    let begun = defined(rest).or_else(|| variable(rest));
+    if let Some((name, behind)) = begun.or_else(|| called(rest)) {
         return Some((depth, name, depth + behind));
     }
     let key = rest.split([':', '=']).next()?;
@@ -33,6 +34,15 @@ fn defined(rest: &str) -> Option<(&str, usize)> {
     let name = behind.split_whitespace().next().filter(|name| is_name(name))?;
     let parent = behind.get(name.len()..)?.trim();
     (parent.is_empty() || parent.starts_with('<')).then_some((name, rest.len()))
+}
+
+/// Reads the name of a variable of Terraform's, with what it is declared to be behind it: `variable "linkerd_version" {`.
+fn variable(rest: &str) -> Option<(&str, usize)> {
+    let label = rest.strip_prefix("variable")?.trim_start().strip_prefix('"')?;
+    let (name, behind) = label.split_once('"')?;
+    let begins = behind.trim_start();
+    let is_block = begins.is_empty() || begins.starts_with('{');
+    (is_block && is_name(name)).then_some((name, rest.len() - behind.len()))
 }
 
 /// Reads a name with a text in quotes behind it, as Lisp and Ruby write: `(version "2.14.10")`, `version "2.14.10"`.
@@ -65,6 +75,7 @@ mod tests {
             ("  version \"2.14.10\" # of 2022", 2, "version", "\"2.14.10\" # of 2022"),
             ("(define-public linkerd\n", 0, "linkerd", ""),
             ("class Linkerd < Formula", 0, "Linkerd", ""),
+            ("variable \"linkerd_version\" {", 0, "linkerd_version", " {"),
         ] {
             let found = entry(line).map(|(depth, key, behind)| (depth, key, &line[behind..]));
             assert_eq!(found, Some((depth, key, value)), "{line}");

@@ -22,6 +22,8 @@ const OPENS: [char; 3] = ['(', '[', '{'];
 const NAMES: [&str; 7] = ["name", "id", "pkgname", "component", "tool", "product", "software"];
 /// The key that gives the version of what a package is made from.
 const MADE_FROM: &str = "pkgver";
+/// The key that gives what a variable or a parameter is where nobody sets it.
+const DEFAULT: &str = "default";
 /// What a key says beside Linkerd's name of the releases below it.
 const LISTS: [&str; 5] = ["checksums", "cli", "releases", "sha256", "versions"];
 /// What stands before the code of a comment.
@@ -286,7 +288,10 @@ fn opens(value: &str) -> bool {
 fn gives_under(under: &str, key: &str, number: &str) -> bool {
     let counts = may_be_linkerd(number);
     let may_be = counts || !is_linkerd(under) || !key.eq_ignore_ascii_case("version");
-    let both = format!("{under}_{key}");
+    let both = match key.eq_ignore_ascii_case(DEFAULT) {
+        true => under.to_owned(),
+        false => format!("{under}_{key}"),
+    };
     may_be && gives_linkerds(&both) || counts && is_of_release(&both)
 }
 
@@ -441,6 +446,11 @@ mod tests {
             "LINKERD = {\"version\": \"2.14.3\", \"chart\": \"1.16.3\"}\n",
             "- uses: acme/setup-linkerd-action@v2.1.0\n  with:\n    version: 2.14.3\n- uses: acme/setup-helm@v1\n  with:\n    version: 2.1.0\n",
             "kind: Linkerd\nmetadata:\n  name: mesh\nspec:\n  version: 2.14.3\n---\nkind: Mesh\nspec:\n  version: 2.1.0\n",
+            "variable \"linkerd_version\" {\n  type    = string\n  default = \"2.14.3\"\n}\nvariable \"kube_version\" {\n  default = \"2.1.0\"\n}\n",
+            "variable \"linkerd_version\" { default = \"2.14.3\" }\n",
+            "# variable \"linkerd_chart_version\" {\n#   default = \"2.14.3\"\n# }\n",
+            "{\"variable\": {\"linkerd_version\": {\"default\": \"2.14.3\"}}}\n",
+            "Parameters:\n  LinkerdVersion:\n    Type: String\n    Default: 2.14.3\n",
         ] {
             assert_eq!(found(told), [("2.14.3", Some(Reason::Channel))], "{told}");
         }
@@ -453,6 +463,8 @@ mod tests {
             assert_eq!(found(told), both, "{told}");
         }
         assert_eq!(found("linkerd:\n  version: 26.6.3\n"), [("26.6.3", None)]);
+        let chart = "variable \"linkerd_chart_version\" {\n  default = \"1.16.11\"\n}\n";
+        assert_eq!(found(chart), [("1.16.11", Some(Reason::Channel))]);
         for other in [
             "linkerd:\n  version: 0.9.0\n",
             "linkerd:\n  source: acme/linkerd\n  version: 2.1.0\n",
@@ -464,6 +476,8 @@ mod tests {
             "linkerd_checksums:\n  proxy:\n    2.10.1: abc\n",
             "linkerd_await_checksums:\n  2.10.1: abc\n",
             "linkerd_checksums: {}\nchecksums:\n  2.10.1: abc\n",
+            "variable \"linkerd_await_version\" {\n  default = \"2.1.0\"\n}\n",
+            "variable \"linkerd\" {\n  default = true\n}\nvariable \"mesh\" {\n  default = \"2.1.0\"\n}\n",
         ] {
             assert_eq!(found(other), [], "{other}");
         }
