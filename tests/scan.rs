@@ -301,7 +301,8 @@ fn what_a_map_gives_to_a_variable_that_nobody_here_fills_is_told() {
     let told = |text: &str| {
         let tree = MemoryTree::new([("mesh/release.yaml", release), ("vars/versions.yaml", text)]);
         let found = scan(&tree, &ScanOptions::default()).unwrap();
-        found.pins.iter().map(|p| (p.kind, p.value.clone(), p.stays)).collect::<Vec<_>>()
+        let of_maps = found.pins.iter().filter(|pin| pin.path.as_str() == "vars/versions.yaml");
+        of_maps.map(|p| (p.kind, p.value.clone(), p.stays)).collect::<Vec<_>>()
     };
     let version = (PinKind::Other, "2026.8.2".to_owned(), Some(Reason::NotFollowed));
     assert_eq!(told(&map("ConfigMap")), std::slice::from_ref(&version));

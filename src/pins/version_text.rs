@@ -113,9 +113,15 @@ pub(super) fn judge(text: &str, expects: Expects) -> Judged {
     })
 }
 
-/// Tells whether a text has code of a templating tool in it: `{{ version }}`, `(@= data.values.version @)` of ytt's.
+/// Tells whether a text has code of a templating tool in it: `{{ version }}`, `(@= data.values.version @)` of ytt's,
+/// `<path:secret/mesh#version>` of argocd-vault-plugin's; or is a variable of a shell's, `$VERSION`.
 pub(super) fn has_code(text: &str) -> bool {
-    text.contains("{{") || text.contains("(@") && text.contains("@)")
+    let is_in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let is_variable = |name: &str| !name.is_empty() && name.chars().all(is_in_name);
+    text.contains("{{")
+        || text.contains("(@") && text.contains("@)")
+        || text.contains("<path:")
+        || text.trim().strip_prefix('$').is_some_and(is_variable)
 }
 
 /// Finds the release names in a line or a whole text: `edge-26.8.2` and `2026.8.2`, each standing alone, in the name of a file,

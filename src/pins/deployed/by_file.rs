@@ -13,8 +13,8 @@ use super::{
 use crate::{
     deploy::{About, Applied, ChartRelease, Cluster, Files as _, Note, Scalar, helmfile, terraform},
     pins::{
-        Pin, PinKind, SkipReason, Skipped, context::Context, found::Found, marker::TextFile, origin::Ours,
-        other, siblings::Siblings, version_text::tokens,
+        Form, Pin, PinKind, SkipReason, Skipped, context::Context, found::Found, marker::TextFile,
+        origin::Ours, other, siblings::Siblings, version_text::tokens,
     },
     repo::RepoPath,
 };
@@ -156,6 +156,8 @@ impl Evaluated {
         found: &mut Found,
         skipped: &mut Vec<Skipped>,
     ) {
+        // What it fills is read where the values stand.
+        found.pins.retain(|pin| !(is_variable(pin) && self.applied.reads.contains(&pin.path)));
         let named: BTreeSet<&RepoPath> = named.iter().chain(&self.filled).collect();
         let siblings = Siblings::of(context.files, &found.pins);
         let told: HashSet<RepoPath> = skipped.iter().map(|skip| skip.path.clone()).collect();
@@ -183,4 +185,11 @@ impl Evaluated {
             skipped.push(Skipped { path: path.clone(), reason, detail, versions });
         }
     }
+}
+
+/// Tells whether a variable stands for the version of a chart, `${version}`, which somebody fills before it is deployed.
+fn is_variable(pin: &Pin) -> bool {
+    use PinKind::{ArgoApplication, ArgoApplicationset, FluxHelmRelease};
+    let is_of_object = matches!(pin.kind, ArgoApplication | ArgoApplicationset | FluxHelmRelease);
+    is_of_object && pin.form == Form::Opaque && pin.value.contains("${") && !pin.value.contains("${{")
 }

@@ -160,6 +160,11 @@ impl Claim {
         self.text.stays == Some(Reason::NotFollowed)
     }
 
+    /// Tells whether code stands there that a file has, and nobody leaves: it is filled, or something else is laid over it.
+    pub fn is_filled(&self) -> bool {
+        self.is_code() && self.text.form == Form::Opaque && self.written && self.is_off
+    }
+
     fn stays(&self) -> Option<Reason> {
         self.spec.stays.or(self.text.stays)
     }
@@ -191,16 +196,21 @@ pub(super) fn claims(scalar: &Scalar, spec: &Spec) -> Vec<Claim> {
         Judged::Reads(reads) => {
             let defaults = reads.into_iter().filter_map(|read| read.default);
             let parts = defaults.map(|default| scalar.cut(default));
-            parts
-                .filter_map(|part| match judge(&part.text(), spec.expects) {
-                    Judged::Version(judged) => {
-                        let mut claim = claim(&part, spec, judged)?;
-                        claim.spec.kind = PinKind::Variable;
-                        Some(claim)
-                    }
-                    _ => None,
-                })
-                .collect()
+            let found = parts.filter_map(|part| match judge(&part.text(), spec.expects) {
+                Judged::Version(judged) => {
+                    let mut claim = claim(&part, spec, judged)?;
+                    claim.spec.kind = PinKind::Variable;
+                    Some(claim)
+                }
+                _ => None,
+            });
+            let found: Vec<Claim> = found.collect();
+            // Argo CD fills none: a plugin of it does, or whoever writes the Application.
+            let is_left = matches!(spec.kind, PinKind::ArgoApplication | PinKind::ArgoApplicationset);
+            match scalar.parts() {
+                [Part::Written(at)] if found.is_empty() && is_left => coded(at, spec),
+                _ => found,
+            }
         }
     }
 }

@@ -378,6 +378,7 @@ impl Claims {
             // What a patch says and no build keeps runs nowhere.
             claim.is_off |= claim.written && self.laid_over.contains(&(claim.path.clone(), claim.span.start));
         }
+        claims.retain(|claim| !claim.is_filled());
         // Whoever deploys a chart with other values in the place of its own reads none of these.
         let is_left = |claim: &Claim| {
             claim.of_file
