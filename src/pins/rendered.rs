@@ -177,6 +177,19 @@ pub(super) fn has_mark(object: &deploy::Object) -> bool {
     object.annotation(CREATED_BY).is_some() || is_labelled()
 }
 
+/// Says which chart has put its mark on an object that stands in a chart's output.
+pub(super) fn printed_by(object: &deploy::Object) -> Option<&'static str> {
+    let extension = object.label("linkerd.io/extension").map(deploy::Scalar::text);
+    let of_extension = match extension.as_deref() {
+        Some("viz") => Some(VIZ),
+        Some("multicluster") => Some(MULTICLUSTER),
+        _ => None,
+    };
+    let cni = object.label("linkerd.io/cni-resource").map(|_| CNI);
+    let component = object.label("linkerd.io/control-plane-component").map(|_| CONTROL_PLANE);
+    of_extension.or(cni).or(component)
+}
+
 /// Tells whether an object has pods or defines a kind. Each chart of Linkerd's gives such ones, and what people put a mark of
 /// a chart on is what they have beside it: a way in, a policy, a Secret.
 fn runs(object: &Object<'_>) -> bool {

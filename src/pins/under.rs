@@ -8,7 +8,7 @@ use std::{
     ops::Range,
 };
 
-use super::{Form, Line, Pin, Reader, Reason, Stage, nearest::Versions};
+use super::{Form, Line, Pin, PinKind, Reader, Reason, Stage, nearest::Versions};
 use crate::{deploy::Scalar, repo::RepoPath};
 
 /// Bytes of a file.
@@ -21,6 +21,13 @@ pub(super) enum Under {
     Written(Span),
     /// The same, of a chart for which another value is laid over this one: it counts where no chart reads it.
     Covered(Span),
+    /// In a file that a chart has printed: in its mark.
+    Printed {
+        /// The file.
+        path: RepoPath,
+        /// The chart, where it is known which of those in the file it is.
+        chart: Option<&'static str>,
+    },
     /// In part or wholly outside of it.
     Elsewhere,
     /// The same, as far as nobody in the tree applies it.
@@ -129,6 +136,11 @@ impl Given {
                 let chart = at.chart(pins)?;
                 Some((chart.stays?.of_values()?, Some((chart.path.clone(), chart.site.line))))
             }
+            Under::Printed { .. } => {
+                let printed = at.chart(pins)?;
+                let reason = printed.stays?.of_values().unwrap_or(Reason::ChartStays);
+                Some((reason, Some((printed.path.clone(), printed.site.line))))
+            }
             Under::Unnamed => {
                 let (reason, nearest) = versions.near(value)?;
                 Some((reason, Some((nearest.path.clone(), nearest.site.line))))
@@ -185,7 +197,16 @@ impl<'p> ChartVersions<'p> {
 impl Under {
     /// Finds the pin that the version of the chart is.
     fn chart<'p>(&self, pins: &'p [Pin]) -> Option<&'p Pin> {
-        let (Self::Written((path, span)) | Self::Covered((path, span))) = self else { return None };
+        let (path, span) = match self {
+            Self::Written((path, span)) | Self::Covered((path, span)) => (path, span),
+            Self::Printed { path, chart } => {
+                let of_file = pins.get(pins.partition_point(|pin| pin.path < *path)..)?;
+                let mut marks = of_file.iter().take_while(|pin| pin.path == *path);
+                let is_of = |pin: &Pin| chart.is_none_or(|chart| pin.is_of(chart));
+                return marks.find(|pin| pin.kind == PinKind::RenderedManifest && is_of(pin));
+            }
+            Self::Elsewhere | Self::Supposed | Self::Unnamed => return None,
+        };
         let order = |pin: &Pin| pin.path.cmp(path).then_with(|| pin.site.span.end.cmp(&span.start));
         let pin = pins.get(pins.partition_point(|pin| order(pin).is_le()))?;
         (pin.path == *path && pin.site.span.start < span.end).then_some(pin)

@@ -5,17 +5,19 @@
 
 use super::{charts::is_foreign, claims::Claims, foreign::By};
 use crate::{
-    deploy::{ChartRelease, Object, Scalar, Value, umbrella},
+    deploy::{ChartRelease, Object, Scalar, Value, json_patch::Guard, umbrella},
     linkerd,
     pins::{
         PinKind, Reason,
         context::Context,
-        found::Spec,
+        found::{RunBy, Spec},
         image::{self, Around, LinkerdImage, Reference},
         origin::Ours,
+        rendered,
         under::{self, Under},
         version_text::Expects,
     },
+    repo::RepoPath,
 };
 
 /// Mappings in mappings that are walked.
@@ -58,6 +60,8 @@ pub(super) fn is_image(key: &str, text: &str) -> bool {
 pub(super) struct Over {
     ours: Ours,
     under: Vec<Under>,
+    /// What runs its images.
+    run_by: RunBy,
 }
 
 /// Finds the charts of Linkerd's whose pods something may be meant for, those that a chart of the tree depends on among them:
@@ -69,7 +73,8 @@ pub(super) fn over<'o>(
 ) -> Vec<Over> {
     let ours = |release: &ChartRelease| {
         let ours = Ours::of(release, &context.options.mirrors)?;
-        Some(Over { ours, under: under::under(release.version.as_ref(), release.is_supposed) })
+        let under = under::under(release.version.as_ref(), release.is_supposed);
+        Some(Over { ours, under, run_by: RunBy::Unknown })
     };
     let object = object.into();
     let is_named = |object: &Object| object.name().is_some_and(|name| name.text().contains("linkerd"));
@@ -93,6 +98,26 @@ pub(super) fn over<'o>(
         .filter(|(release, over)| has_pods(over) && is_there(release))
         .map(|(_, over)| over)
         .collect()
+}
+
+/// Finds the chart that printed an object of a committed rendering, whose pods something may be laid over.
+pub(super) fn printed(object: &Object) -> Option<Over> {
+    let chart = rendered::printed_by(object)?;
+    let ours = Ours { chart: chart.to_owned(), mirror: None, stays: None };
+    let under = vec![Under::Printed { path: object.file.clone(), chart: Some(chart) }];
+    Some(Over { ours, under, run_by: RunBy::Other })
+}
+
+/// Takes the images against which a patch holds those of a committed rendering: they go with it.
+pub(super) fn take_guards(guards: &[Guard], is_printed: &dyn Fn(&RepoPath) -> bool, claims: &mut Claims) {
+    for Guard { guard, value } in guards {
+        let mut files = value.origins().map(|at| &at.source.path);
+        let Some(path) = files.find(|path| is_printed(path)) else { continue };
+        let Some((part, found)) = image::pinned(&guard.text()) else { continue };
+        let under = Under::Printed { path: path.clone(), chart: None };
+        let spec = Spec::platform(PinKind::Image, Expects::Edge).staying(found.stays).under(&[under]);
+        claims.take(&guard.cut(part), &spec);
+    }
 }
 
 /// Returns those of the charts that may give an image; all of them where none does.
@@ -141,7 +166,8 @@ pub(super) fn take_containers(object: &Object, over: &[Over], claims: &mut Claim
                 if let Some(first) = giving.first() {
                     let chooses_controllers = chooses_controllers(&giving, found);
                     let spec = Spec::platform(PinKind::Image, Expects::Edge);
-                    let spec = Spec { ended: found.ended, chooses_controllers, ..spec };
+                    let run_by = first.run_by;
+                    let spec = Spec { ended: found.ended, chooses_controllers, run_by, ..spec };
                     let mut spec = first.ours.fill(spec.staying(found.stays));
                     if over.iter().any(|other| other.ours.chart != first.ours.chart) {
                         spec.chart = None;

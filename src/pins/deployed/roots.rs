@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashSet};
 use super::{
     charts,
     claims::Claims,
-    images::{is_image, over, take_containers, take_images},
+    images::{is_image, over, printed, take_containers, take_guards, take_images},
     objects::take_object,
     release::{take_asked, take_dependency, take_elsewhere},
     values_files::take_values_file,
@@ -104,14 +104,19 @@ pub(in crate::pins) fn roots(
         }
         Fact::Object(object, cluster) => {
             take_object(object, cluster, context.options, claims);
-            take_containers(object, &[], claims);
+            // What a patch lays over a chart's output goes with that.
+            let over = of_charts.contains(&object.file).then(|| printed(object)).flatten();
+            take_containers(object, over.as_slice(), claims);
         }
         Fact::Part(object, cluster, charts) => {
             take_object(object, cluster, context.options, claims);
             take_containers(object, &over(context, charts, object), claims);
         }
         Fact::Images(images, charts) => take_images(images, &over(context, charts, None), claims),
-        Fact::Guards(guards) => claims.guards(guards),
+        Fact::Guards(guards) => {
+            claims.guards(guards);
+            take_guards(guards, &|path| of_charts.contains(path), claims);
+        }
         Fact::File(path) => take_values_file(context, path, claims),
         Fact::Rendered(release, rendered) => {
             take_elsewhere(context, release, &rendered.only_elsewhere, claims);
