@@ -30,6 +30,8 @@ const CHARTS: usize = 1_000;
 pub struct Dependencies {
     /// What is rendered with it.
     pub on: Vec<ChartRelease>,
+    /// What is rendered with it and lies in folders of the tree, each without what it takes in itself.
+    pub in_folders: Vec<ChartRelease>,
     /// The versions of what is, in charts and in their locks.
     pub on_at: Vec<Scalar>,
     /// The versions of what is not, whoever else may give it values.
@@ -223,7 +225,10 @@ impl Umbrella<'_> {
             *left = less;
             let release = self.given(&path, dependency, &layers);
             match release.folder_in(self.files) {
-                Some(folder) => Umbrella { release: &release, folder, ..*self }.take(depth, left, found),
+                Some(folder) => {
+                    Umbrella { release: &release, folder, ..*self }.take(depth, left, found);
+                    found.in_folders.push(release);
+                }
                 None => found.on.push(release),
             }
         }

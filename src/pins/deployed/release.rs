@@ -9,16 +9,16 @@ use super::{
     claims::Claims,
     foreign::By,
     pods::{Injection, injection},
-    values::{Read, ReadBy, table},
+    values::{Read, ReadBy, copied_at, table},
 };
 use crate::{
     deploy::{
-        ChartRelease, Cluster, Deployer, Files as _, Layer, Object, Part, Scalar,
+        ChartRelease, Cluster, Deployer, Layer, Object, Part, Scalar,
         chart::{Repository, packaged},
         handed, kinds,
         model::{After, Asked},
     },
-    linkerd::{self, EdgeVersion},
+    linkerd,
     pins::{
         Deployment, PinKind, Reason, TagFilter, Versioned,
         context::Context,
@@ -146,10 +146,7 @@ fn take(
     let ours = chart.as_ref().and_then(|chart| version(context, release, chart, kind, claims));
     let folder = release.folder();
     let copy = folder.as_ref().and_then(|folder| copied(context, release, folder));
-    if let Some((ours, version)) = &copy {
-        let spec = Spec::platform(PinKind::Other, Expects::Chart).staying(Some(Reason::NotFollowed));
-        claims.take(version, &ours.fill(spec));
-    }
+    copy.iter().for_each(|copy| take_copied(copy, claims));
     // Which of Linkerd's charts it is may not be known.
     if chart.is_none() && Origin::of(&release.repository).is_edge(&context.options.mirrors) {
         release.version.iter().for_each(|version| claims.take_not_followed(version));
@@ -218,6 +215,17 @@ pub(super) fn take_dependency(context: &Context<'_>, of: &ChartRelease, claims: 
     claims.append(own);
 }
 
+/// Takes a copy of one of Linkerd's charts that is rendered with a chart of the tree.
+pub(super) fn take_copy(context: &Context<'_>, of: &ChartRelease, claims: &mut Claims) {
+    let copy = of.folder().and_then(|folder| copied(context, of, &folder));
+    copy.iter().for_each(|copy| take_copied(copy, claims));
+}
+
+fn take_copied((ours, version): &(Ours, Scalar), claims: &mut Claims) {
+    let spec = Spec::platform(PinKind::Other, Expects::Chart).staying(Some(Reason::NotFollowed));
+    claims.take(version, &ours.fill(spec));
+}
+
 /// Finds the copy of one of Linkerd's charts that is deployed from the tree, and the version that it was taken at: that is
 /// what runs, and values move no further.
 fn copied(context: &Context<'_>, release: &ChartRelease, folder: &str) -> Option<(Ours, Scalar)> {
@@ -230,10 +238,7 @@ fn copied(context: &Context<'_>, release: &ChartRelease, folder: &str) -> Option
     }
     let is_copy = ReadBy::umbrella(context, folder).is_copy(context, folder);
     let chart = context.local_chart(folder).filter(|_| is_copy)?;
-    let documents = context.files.documents(&format!("{folder}/Chart.yaml"));
-    let version = documents.iter().flat_map(|all| all.iter()).find_map(|chart| chart.scalar(&["version"]));
-    let version = version.filter(|version| EdgeVersion::from_chart(&version.text()).is_some())?;
-    Some((of(chart), version.clone()))
+    Some((of(chart), copied_at(context, folder)?))
 }
 
 fn take_layer(read: &Read<'_>, layer: &Layer, claims: &mut Claims) {
@@ -304,4 +309,31 @@ fn version(
         (None, _) => {}
     }
     ours
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        deploy::testing::MemoryTree,
+        pins::{PinKind, ScanOptions, scan},
+    };
+
+    #[test]
+    fn a_copy_that_a_chart_takes_in_has_the_version_that_is_deployed() {
+        let app = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: mesh, namespace: argocd}\nspec:\n  source: {repoURL: https://git.example.com/a.git, path: mesh}\n  destination: {name: a, namespace: linkerd}\n";
+        let chart = "name: mesh\nversion: 0.1.0\ndependencies:\n- {name: linkerd-control-plane, version: 2026.8.2, repository: file://../plane}\n- {name: linkerd-viz, version: 2026.8.2, repository: file://../viz, condition: viz.on}\n";
+        let tree = MemoryTree::of(&[
+            ("app.yaml", app),
+            ("mesh/Chart.yaml", chart),
+            ("mesh/values.yaml", "viz: {on: false}\n"),
+            ("plane/Chart.yaml", "name: linkerd-control-plane\nversion: 2026.8.2\n"),
+            ("plane/templates/a.yaml", "kind: ConfigMap\n"),
+            ("viz/Chart.yaml", "name: linkerd-viz\nversion: 2026.8.2\n"),
+            ("viz/templates/a.yaml", "kind: ConfigMap\n"),
+        ]);
+        let found = scan(&tree, &ScanOptions::default()).unwrap();
+        let copies = found.pins().filter(|pin| pin.kind == PinKind::Other && pin.chart.is_some());
+        let told: Vec<_> = copies.map(|pin| (pin.path.as_str(), pin.chart.as_deref())).collect();
+        assert_eq!(told, [("plane/Chart.yaml", Some("linkerd-control-plane"))]);
+    }
 }

@@ -10,7 +10,7 @@ use super::{
     claims::Claims,
     images::{is_image, over, printed, take_containers, take_guards, take_images},
     objects::take_object,
-    release::{take_asked, take_dependency, take_elsewhere},
+    release::{take_asked, take_copy, take_dependency, take_elsewhere},
     values_files::take_values_file,
 };
 use crate::{
@@ -101,6 +101,7 @@ pub(in crate::pins) fn roots(
             claims.uses.umbrella(context, release, &all.on);
             claims.take_umbrella(release, all);
             all.on.iter().for_each(|dependency| take_dependency(context, dependency, claims));
+            all.in_folders.iter().for_each(|dependency| take_copy(context, dependency, claims));
         }
         Fact::Object(object, cluster) => {
             take_object(object, cluster, context.options, claims);

@@ -85,18 +85,17 @@ impl ReadBy {
         let mirrors = &context.options.mirrors;
         let ours = |inner: umbrella::Inner| {
             let origin = repository_origin(inner.repository.as_deref());
+            // Values of a copy go with the release that it was taken at.
+            let copy = inner.folder.as_ref().and_then(|folder| copied_at(context, folder.as_str()));
             // Values reach a vendored chart too, so where that is from does not matter here.
             let vendored = || {
                 let is_local = matches!(origin, Origin::Local) && CHARTS.contains(&&*inner.chart);
-                is_local.then(|| Ours {
-                    chart: inner.chart.clone(),
-                    mirror: None,
-                    stays: Some(Reason::Uneditable),
-                })
+                let stays = copy.is_none().then_some(Reason::Uneditable);
+                is_local.then(|| Ours { chart: inner.chart.clone(), mirror: None, stays })
             };
             let version = inner.version.as_ref().map(Scalar::text).unwrap_or_default();
             let ours = Ours::judge(&inner.chart, &origin, &version, mirrors).or_else(vendored)?;
-            let under = under(inner.version.as_ref(), false);
+            let under = under(copy.as_ref().or(inner.version.as_ref()), false);
             Some(Part { keys: inner.keys, ours, under })
         };
         let all: Vec<_> = umbrella::inner(context.files, folder).into_iter().filter_map(ours).collect();
@@ -112,6 +111,13 @@ impl ReadBy {
         let takes_itself = |all: &[Part]| all.iter().any(|part| part.ours.chart == chart);
         !matches!(self, Self::Umbrella(all) if takes_itself(all) || !has_templates(context, folder))
     }
+}
+
+/// Returns the version of Linkerd's that a chart in a folder of the tree has, where it has one.
+pub(super) fn copied_at(context: &Context<'_>, folder: &str) -> Option<Scalar> {
+    let documents = context.files.documents(&format!("{folder}/Chart.yaml"));
+    let version = documents.iter().flat_map(|all| all.iter()).find_map(|chart| chart.scalar(&["version"]));
+    version.filter(|version| EdgeVersion::from_chart(&version.text()).is_some()).cloned()
 }
 
 /// Tells whether anything comes of a chart of the tree itself, and not of its dependencies alone.
