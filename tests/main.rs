@@ -54,6 +54,7 @@ mod service;
 mod shards;
 mod support;
 mod support_check;
+mod terraform_numbers;
 mod tree_charts;
 mod verified;
 mod warm;

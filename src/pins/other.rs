@@ -36,6 +36,7 @@ use number::{gives_linkerds, may_be_linkerd, number, words};
 use speaks::{is_near, speaking_lines, speaks};
 
 pub(super) use class::{Class, class, is_chart_template, is_configuration};
+pub(super) use names::is_version_of_another;
 pub(super) use reads::YTT;
 
 /// How many places of one file are reported as `other`.

@@ -84,6 +84,8 @@ pub struct Terraform {
     pub applied: Applied,
     /// What modules from elsewhere are given.
     pub handed: Vec<Scalar>,
+    /// What of that is given to one, or to an argument, that is called after Linkerd: with the argument.
+    pub named: Vec<(String, Scalar)>,
     /// What modules of the tree are given that have defaults too, by their folders, but for what is laid over these.
     calls: Vec<(String, Inputs)>,
     /// Terragrunt's files that give inputs to modules of the tree.
@@ -245,6 +247,7 @@ impl Terraform {
             }
         }
         self.handed.extend(other.handed);
+        self.named.extend(other.named);
         let calls = other.calls.into_iter().take(CALLS.saturating_sub(self.calls.len()));
         let new: Vec<_> = calls.filter(|call| !self.calls.contains(call)).collect();
         self.calls.extend(new);
@@ -363,8 +366,19 @@ impl<'f> Walk<'f> {
     fn remote(&mut self, module: &Module, inputs: (&Inputs, usize), source: &Arc<Source>, block: &Block) {
         self.instances(module, inputs, source, block, &mut |walk, scope| {
             let written = block.span().and_then(|span| source.text.get(span));
-            if written.is_some_and(|text| text.contains("inkerd")) {
-                walk.found.handed.extend(scope.body(&block.body).scalars().into_iter().cloned());
+            if written.is_none_or(|text| !text.contains("inkerd")) {
+                return;
+            }
+            let given = scope.body(&block.body);
+            walk.found.handed.extend(given.scalars().into_iter().cloned());
+            let is_named =
+                |of: &Attribute| of.span().and_then(|span| source.text.get(span)).is_some_and(names_linkerd);
+            let is_linkerds = block.labels.iter().any(|label| names_linkerd(label.as_str()))
+                || block.body.get_attribute("source").is_some_and(is_named);
+            let arguments = block.body.attributes().filter(|a| !module::is_meta(a.key.as_str()));
+            for key in arguments.filter(|a| is_linkerds || is_named(a)).map(|a| a.key.as_str()) {
+                let scalars = given.get(key).into_iter().flat_map(Value::scalars);
+                walk.found.named.extend(scalars.map(|scalar| (key.to_owned(), scalar.clone())));
             }
         });
     }
@@ -410,6 +424,13 @@ impl<'f> Walk<'f> {
             walk.providers = outer;
         });
     }
+}
+
+/// Tells whether code names Linkerd, in more than comments and what Linkerd reads of somebody's own objects.
+fn names_linkerd(code: &str) -> bool {
+    let is_comment = |line: &str| ["#", "//"].iter().any(|sign| line.trim_start().starts_with(sign));
+    let mut lines = code.lines().filter(|line| !is_comment(line));
+    lines.any(|line| line.replace("linkerd.io", "").contains("inkerd"))
 }
 
 /// Takes out of what a module is given what is laid over its defaults; `None` where nothing is.

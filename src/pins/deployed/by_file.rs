@@ -11,10 +11,19 @@ use super::{
     release::{home, take_release},
 };
 use crate::{
-    deploy::{About, Applied, ChartRelease, Cluster, Files as _, Note, Scalar, helmfile, terraform},
+    deploy::{
+        About, Applied, ChartRelease, Cluster, Files as _, Note, Scalar, chart::Repository, helmfile,
+        terraform,
+    },
     pins::{
-        Form, Pin, PinKind, SkipReason, Skipped, context::Context, found::Found, marker::TextFile,
-        origin::Ours, other, siblings::Siblings, version_text::tokens,
+        Form, Pin, PinKind, SkipReason, Skipped,
+        context::Context,
+        found::Found,
+        marker::TextFile,
+        origin::{Ours, is_linkerds},
+        other,
+        siblings::Siblings,
+        version_text::tokens,
     },
     repo::RepoPath,
 };
@@ -54,7 +63,9 @@ pub(in crate::pins) fn terraform(
     claims.append_off(off);
     take_shadowed(context, &deployed.shadowed, PinKind::Terraform, claims);
     claims.shadowed.extend(deployed.shadowed_objects);
-    deployed.handed.iter().for_each(|text| claims.take_not_followed(text));
+    deployed.handed.iter().for_each(|text| claims.take_releases(text));
+    let linkerds = deployed.named.iter().filter(|(key, _)| !other::is_version_of_another(key));
+    linkerds.for_each(|(_, text)| claims.take_not_followed(text));
     claims.objects.extend(deployed.objects);
     claims.beyond.take_evaluated(&deployed.notes);
     // A template that Terraform fills is read, whatever its name is.
@@ -142,7 +153,13 @@ impl Evaluated {
             About::Unread { what, why } => Some((note.path, format!("{what}: {why}"))),
             _ => None,
         });
-        let places = charts.iter().filter_map(|chart| chart.version.as_ref()).flat_map(Scalar::origins);
+        // What Linkerd's own repository is asked for is told, whatever chart it is.
+        let is_ours = |chart: &ChartRelease| match &chart.repository {
+            Repository::Address(address) => is_linkerds(&address.text()),
+            Repository::Git(_) | Repository::Unknown(_) => false,
+        };
+        let others = charts.iter().filter(|chart| !is_ours(chart));
+        let places = others.filter_map(|chart| chart.version.as_ref()).flat_map(Scalar::origins);
         let versions = places.map(|at| (at.source.path.clone(), at.span.start));
         let (applied, filled) = (Applied::default(), Vec::new());
         Self { reason, applied, unread: unread.collect(), filled, versions: versions.collect() }

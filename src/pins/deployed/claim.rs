@@ -19,7 +19,7 @@ use crate::{
         Form, Frame, Home, PinKind, Reason,
         found::{Spec, opaque},
         under::Under,
-        version_text::{Expects, Judged, Token, VersionText, has_code, judge, tokens},
+        version_text::{Expects, Judged, Token, VersionText, YEARS, has_code, judge, tokens},
     },
     repo::RepoPath,
 };
@@ -226,8 +226,8 @@ pub(super) fn not_followed(at: &Origin, spec: &Spec) -> Vec<Claim> {
     let mut found = tokens(text);
     // A release may be handed on as its numbers alone, or with a letter that is cut off.
     let numbers = text.strip_prefix('v').unwrap_or(text);
-    let version =
-        EdgeVersion::from_chart(numbers).or_else(|| EdgeVersion::from_chart(&format!("20{numbers}")));
+    let bare = || EdgeVersion::from_chart(&format!("20{numbers}")).filter(|bare| bare.triple().0 < YEARS);
+    let version = EdgeVersion::from_chart(numbers).or_else(bare);
     let span = text.len() - numbers.len()..text.len();
     let numbers =
         version.filter(|_| found.is_empty()).map(|version| Token { span, form: Form::Opaque, version });

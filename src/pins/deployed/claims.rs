@@ -32,7 +32,7 @@ use crate::{
         Deployment, Form, PinKind, Reason, Skipped, Versioned,
         found::{Spec, opaque},
         under::Under,
-        version_text::{Expects, Judged, VersionText, judge},
+        version_text::{Expects, Judged, VersionText, judge, tokens},
     },
     repo::RepoPath,
 };
@@ -125,6 +125,13 @@ impl Claims {
     pub fn take_not_followed(&mut self, scalar: &Scalar) {
         let spec = Spec::platform(PinKind::Other, Expects::Either);
         self.claims.extend(scalar.origins().chain(scalar.handed()).flat_map(|at| not_followed(at, &spec)));
+    }
+
+    /// Takes those that say themselves that they are releases, of a text that may be about anything.
+    pub fn take_releases(&mut self, scalar: &Scalar) {
+        let spec = Spec::platform(PinKind::Other, Expects::Either);
+        let all = scalar.origins().chain(scalar.handed()).filter(|at| !tokens(at.text()).is_empty());
+        self.claims.extend(all.flat_map(|at| not_followed(at, &spec)));
     }
 
     /// Takes the releases of a text that a plugin is told, which brings them back each time that it runs.

@@ -58,6 +58,12 @@ pub(super) fn is_of_release(name: &str) -> bool {
     says_only(name, &[])
 }
 
+/// Tells whether a key beside Linkerd's name gives the version of something else: `traefik_version`, and not `chart_version`.
+pub(in crate::pins) fn is_version_of_another(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    key.ends_with("version") && !is_of_release(&format!("linkerd_{key}"))
+}
+
 /// Tells whether a command does, which may be a script in some folder: `install_linkerd`, `./bin/setup-linkerd-cli.sh`.
 pub(super) fn brings_release(command: &str) -> bool {
     let file = command.rsplit('/').next().unwrap_or(command);
@@ -127,6 +133,16 @@ mod tests {
             assert!(!is_of_release(name), "{name}");
         }
         assert!(!is_of_release(&"linkerd".repeat(99)));
+    }
+
+    #[test]
+    fn a_key_says_of_what_it_gives_the_version() {
+        for key in ["traefik_version", "linkerd_await_version", "trustManagerVersion"] {
+            assert!(is_version_of_another(key), "{key}");
+        }
+        for key in ["version", "chart_version", "linkerdVersion", "release", "mesh"] {
+            assert!(!is_version_of_another(key), "{key}");
+        }
     }
 
     #[test]

@@ -10,12 +10,10 @@ use crate::{
     pins::{
         Reason,
         origin::ENTERPRISE,
-        version_text::{Expects, Judged, VersionText, judge},
+        version_text::{Expects, Judged, VersionText, YEARS, judge},
     },
 };
 
-/// From here on years are no longer told from charts of the stable channel: its extensions counted `30.12.11`.
-const YEARS: u16 = 30;
 /// The longest word that may be a version, a key or the name of a package.
 const LONGEST: usize = 64;
 
