@@ -58,6 +58,10 @@ struct Mapping<'t> {
     bare_app: Option<&'t str>,
     /// It has a name of Linkerd's, or of one of its charts.
     is_named_so: bool,
+    /// It has the name of a chart that is Linkerd's wherever it stands.
+    is_own_s: bool,
+    /// It says that Linkerd's own page is its home.
+    is_at_home: bool,
     /// The first key of a chart or a version.
     first: Option<&'t str>,
     /// What keys say beside that they give a chart of Linkerd's: `viz` of `vizChart`.
@@ -104,6 +108,8 @@ impl<'t> Mapping<'t> {
             _ => {}
         }
         self.is_named_so |= key == "name" && first.is_some_and(|word| is_own(word) || is_package(word));
+        self.is_own_s |= key == "name" && first.is_some_and(is_own);
+        self.is_at_home |= key == "home" && first.is_some_and(is_home);
         if key == "appVersion" {
             self.app = first.and_then(|word| TAGS.iter().find_map(|tag| word.strip_prefix(tag)));
             self.bare_app = first.filter(|word| may_be_linkerd(word));
@@ -127,10 +133,13 @@ impl<'t> Mapping<'t> {
         let (is_package_s, is_base_s) = (self.is_linkerd_s, self.under.is_some_and(is_package));
         let is_linkerd_s = is_package_s && !is_its_own;
         let under = self.under.filter(|_| !is_its_own);
+        // A copy keeps the version that Linkerd gave the chart.
+        let is_copy = self.is_own_s && self.is_at_home;
         let is_version = move |key: &str, text: &str| {
             (is_chart_s || self.is_module_s && is_stem_linkerds(&stem(key))) && gives_version(key)
                 || key.eq_ignore_ascii_case("version")
                     && (app == Some(text) || is_linkerd_s && may_be_linkerd(text))
+                || is_copy && key == "version" && !text.starts_with("0.")
                 || key == "appVersion" && bare_app == Some(text)
                 || key == MADE_FROM && (is_package_s || is_base_s) && may_be_linkerd(text)
                 || key.to_ascii_lowercase().ends_with("version") && self.stems.contains(&stem(key))
@@ -263,6 +272,12 @@ pub(super) fn in_flows(line: &str) -> Vec<Number> {
         start = at + 1;
     }
     found
+}
+
+/// Tells whether an address is that of Linkerd's own page, which its charts call their home.
+fn is_home(address: &str) -> bool {
+    let page = address.split_once("://").map_or(address, |(_, page)| page);
+    page.trim_end_matches('/') == "linkerd.io"
 }
 
 /// Tells whether a key gives the name of a package.
@@ -398,6 +413,7 @@ mod tests {
             "<metadata>\n  <id>Linkerd2</id>\n  <version>2.14.3</version>\n</metadata>\n<version>2.1.0</version>\n",
             "apiVersion: v1\nappVersion: stable-2.14.3\nname: linkerd2\nversion: 2.14.3\n",
             "apiVersion: v2\nname: linkerd-viz\nversion: 0.1.0\nappVersion: \"2.14.3\"\n",
+            "apiVersion: v2\nhome: https://linkerd.io\nname: linkerd-crds\nversion: 2.14.3\n",
             "(define-public linkerd\n  (package\n    (name \"linkerd\")\n    (version \"2.14.3\")))\n(define-public hello\n  \
              (package\n    (name \"hello\")\n    (version \"2.12.1\")))\n",
             "(define-public linkerd-stable\n  (package\n    (inherit linkerd)\n    (version \"2.14.3\")))\n",
@@ -416,6 +432,9 @@ mod tests {
             "apiVersion: v2\nname: mesh\nversion: 2.0.1\nappVersion: 2.0.1\n",
             "name: linkerd\nversion: 0.1.0\n",
             "name: linkerd-await\nversion: 2.0.1\n",
+            "home: https://linkerd.io\nname: linkerd-viz\nversion: 0.1.0\n",
+            "home: https://linkerd.io\nname: mesh\nversion: 2.0.1\n",
+            "home: https://linkerd.io.acme.example\nname: linkerd-viz\nversion: 2.0.1\n",
             "name: linkerd-viz\nversion: 2.0.1\n",
             "(define-public linkerd-await\n  (package\n    (version \"2.1.0\")))\n",
             "class Mesh < Formula\n  desc \"linkerd\"\n  version \"2.1.0\"\n",
@@ -429,6 +448,8 @@ mod tests {
         assert_eq!(found("package:\n  name: linkerd\n  version: 26.6.3\n"), [("26.6.3", None)]);
         let app = "name: linkerd\nversion: 0.1.0\nappVersion: 26.6.3\n";
         assert_eq!(found(app), [("26.6.3", Some(Reason::NotDeployed))]);
+        let copy = "name: linkerd-crds\nversion: 1.9.5-edge\nhome: https://linkerd.io/\n";
+        assert_eq!(found(copy), [("1.9.5-edge", None)]);
     }
 
     #[test]
