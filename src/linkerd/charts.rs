@@ -6,6 +6,8 @@
 pub const CRDS: &str = "linkerd-crds";
 /// The control plane.
 pub const CONTROL_PLANE: &str = "linkerd-control-plane";
+/// The chart that was the control plane and its CRDs before 2.12.
+pub const OLD_CONTROL_PLANE: &str = "linkerd2";
 /// The viz extension.
 pub const VIZ: &str = "linkerd-viz";
 /// The multicluster extension.
@@ -25,7 +27,7 @@ pub const RETIRED_CHARTS: [RetiredChart; 4] = [
         instead: "tracing is a part of the control plane since edge-25.10.1",
     },
     RetiredChart {
-        name: "linkerd2",
+        name: OLD_CONTROL_PLANE,
         last: None,
         instead: "split into linkerd-crds and linkerd-control-plane in 2.12",
     },
@@ -64,7 +66,7 @@ pub fn is_chart(name: &str) -> bool {
 
 /// Says whether a chart installs a control plane, of whatever channel.
 pub fn is_control_plane(chart: &str) -> bool {
-    chart == "linkerd2" || chart.starts_with("linkerd") && chart.ends_with("-control-plane")
+    chart == OLD_CONTROL_PLANE || chart.starts_with("linkerd") && chart.ends_with("-control-plane")
 }
 
 /// Says when a chart is installed.

@@ -3,7 +3,7 @@
 //! A table and a look-up only. No chart has a values schema: a key that the chart no longer knows is accepted
 //! in silence, so the table says since when a key is dead.
 
-use super::{CNI, CONTROL_PLANE, MERGED_IMAGE, MULTICLUSTER, VIZ};
+use super::{CNI, CONTROL_PLANE, MERGED_IMAGE, MULTICLUSTER, OLD_CONTROL_PLANE, VIZ};
 
 /// The values that hold a version, by chart and path.
 pub const VALUES: &[Value] = &[
@@ -33,6 +33,20 @@ pub const VALUES: &[Value] = &[
     edge("linkerd-jaeger", "webhook.image.version"),
     own("linkerd-jaeger", "namespaceMetadata.image.tag", "extension-init"),
     own(CNI, "image.version", "cni-plugin"),
+    // Until 2.9 what is the control plane's stood below `global`.
+    edge(OLD_CONTROL_PLANE, "linkerdVersion"),
+    edge(OLD_CONTROL_PLANE, "controllerImageVersion"),
+    edge(OLD_CONTROL_PLANE, "proxy.image.version"),
+    Value { on_demand: true, ..edge(OLD_CONTROL_PLANE, "debugContainer.image.version") },
+    edge(OLD_CONTROL_PLANE, "policyController.image.version"),
+    own(OLD_CONTROL_PLANE, "proxyInit.image.version", "proxy-init"),
+    edge(OLD_CONTROL_PLANE, "global.linkerdVersion"),
+    edge(OLD_CONTROL_PLANE, "global.controllerImageVersion"),
+    edge(OLD_CONTROL_PLANE, "global.proxy.image.version"),
+    own(OLD_CONTROL_PLANE, "global.proxyInit.image.version", "proxy-init"),
+    edge("linkerd2-multicluster", "linkerdVersion"),
+    edge("jaeger", "linkerdVersion"),
+    edge("jaeger", "webhook.image.version"),
 ];
 
 /// The values without which a chart refuses to be rendered (L2 identity.yaml, _proxy.tpl).

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::{CheckId, Checked, Finding, Severity, Verification, apart::apart, count, listed, required_hop};
 use crate::{
-    linkerd::{CONTROL_PLANE, EdgeVersion, PROXY_VERSION, retired_chart},
+    linkerd::{CONTROL_PLANE, EdgeVersion, OLD_CONTROL_PLANE, PROXY_VERSION, retired_chart},
     pins::{Form, Line, Pin, PinKind, Reason, TagFilter},
     plan::{Constraint, NewText, Ranges, edge_of},
 };
@@ -16,9 +16,6 @@ pub(super) const ID: CheckId = CheckId::VersionAgreement;
 
 /// How many files one line names before it counts the rest.
 const NAMED: usize = 5;
-
-/// The chart that was the control plane and its CRDs before 2.12.
-const OLD_CONTROL_PLANE: &str = "linkerd2";
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let to = input.plan.to;
@@ -32,9 +29,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         pin.form == Form::Rendered && *reason == Reason::Encrypted && edge_of(pin) != Some(to)
     };
     let (sealed, staying): (Vec<_>, Vec<_>) = input.staying().partition(sealed);
-    // A digest stays with versions that are told themselves.
-    let by_itself = |(pin, _): &(&Pin, Reason)| pin.form != Form::LockDigest || pin.stays.is_some();
-    let told = staying.into_iter().filter(by_itself);
+    let told = staying.into_iter().filter(|(pin, reason)| !is_told_of_others(pin, *reason));
     let left = told.filter_map(|(pin, reason)| left_behind(input, pin, reason));
     let sealed: Vec<&Pin> = sealed.into_iter().map(|(pin, _)| pin).collect();
     let findings = wrong.chain(left).chain(stay_sealed(&sealed)).chain(apart(input)).collect();
@@ -67,6 +62,13 @@ fn stay_sealed(pins: &[&Pin]) -> Option<Finding> {
     let files = listed(files, NAMED);
     let reason = format!("{number} {verb} as committed, made by `{}`: {files}", first.value);
     Some(Finding::info(ID, reason).at_pin(first))
+}
+
+/// Tells whether why a pin stays is told of what it goes with: of a digest the versions of its lock, of values of the chart that is
+/// no more its version.
+fn is_told_of_others(pin: &Pin, reason: Reason) -> bool {
+    let is_old = reason == Reason::RetiredChart && pin.is_of(OLD_CONTROL_PLANE);
+    pin.form == Form::LockDigest && pin.stays.is_none() || is_old && pin.kind == PinKind::HelmValues
 }
 
 fn left_behind(input: &Verification<'_>, pin: &Pin, reason: Reason) -> Option<Finding> {
@@ -510,6 +512,18 @@ mod tests {
         );
         let hint = stays(Reason::Encrypted, "2026.8.2").remove(0).hint.unwrap();
         assert!(hint.contains("`sops edit`"), "{hint}");
+    }
+
+    #[test]
+    fn values_of_the_chart_that_is_no_more_stay_with_its_version() {
+        let case = Case::default().pins(|b| {
+            let b =
+                b.chart("a.yaml", "linkerd-crds", "2026.8.2").chart("b.yaml", OLD_CONTROL_PLANE, "2.11.2");
+            let b = b.stays(Reason::RetiredChart);
+            b.value("b.yaml", OLD_CONTROL_PLANE, "linkerdVersion", "stable-2.11.2")
+                .stays(Reason::RetiredChart)
+        });
+        assert_eq!(severities(&case.check(ID)), [Block]);
     }
 
     #[test]
