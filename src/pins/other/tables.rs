@@ -1,15 +1,20 @@
-//! Step 5, pins: tables of Markdown with a column that a name of releases heads: `| Kubernetes | Linkerd |`.
+//! Step 5, pins: tables of Markdown with a column that a name of releases heads, `| Kubernetes | Linkerd |`, or with a row of
+//! which a key says whose version it has, as terraform-docs writes them: `| linkerd_version | string | "2.14.10" |`.
 //!
-//! In: a text. Out: the numbers in such a column that count as Linkerd's releases do.
+//! In: a text. Out: the numbers in such a column, or in such a row, that count as Linkerd's releases do.
 
 use super::{
     names::is_of_release,
-    number::{Number, moved, words},
+    number::{Number, gives_linkerds, may_be_linkerd, moved, number, words},
     prose::in_cell,
 };
 
 /// What parts cells.
 const BAR: char = '|';
+/// What may stand around a number that a cell has and nothing else.
+const AROUND: [char; 6] = [' ', '\t', '`', '"', '\'', '*'];
+/// Words of a description that say nothing of what it is about.
+const FILLS: [&str; 4] = ["a", "the", "of", "for"];
 /// The longest row that is read.
 const LINE: usize = 1 << 12;
 
@@ -28,7 +33,8 @@ pub(super) fn in_tables(text: &str) -> Vec<Number> {
             let numbers = own.flat_map(|((cell, at), _)| {
                 in_cell(cell).into_iter().map(move |(span, why)| (moved(span, at), why))
             });
-            found.extend(numbers.map(|(span, why)| (moved(span, start), why)));
+            let all = numbers.chain(in_row(line));
+            found.extend(all.map(|(span, why)| (moved(span, start), why)));
         }
         above = line;
         start += line.len();
@@ -45,6 +51,36 @@ fn is_rule(line: &str) -> bool {
 fn is_headed(cell: &str) -> bool {
     let plain = words(cell).map(|word| word.trim_matches(['*', ':'])).collect::<Vec<_>>();
     is_of_release(&plain.join("_"))
+}
+
+/// Reads the number of a row that stands alone in a cell behind one which says that it is a version of Linkerd's.
+fn in_row(row: &str) -> Option<Number> {
+    let mut counts: Option<fn(&str) -> bool> = None;
+    for (cell, at) in cells(row) {
+        counts = counting(cell).or(counts);
+        let plain = cell.trim_matches(AROUND);
+        let found = counts.zip(number(plain, 0)).filter(|(_, (span, _))| span.end == plain.len());
+        if let Some((counts, (span, why))) = found {
+            let start = at + cell.len() - cell.trim_start_matches(AROUND).len();
+            let is_counted = plain.get(span.clone()).is_some_and(counts);
+            return is_counted.then(|| (moved(span, start), why));
+        }
+    }
+    None
+}
+
+/// Tells which numbers count as versions of Linkerd's behind a cell that is a key or a description of them, or a link with such
+/// a text.
+fn counting(cell: &str) -> Option<fn(&str) -> bool> {
+    let linked = cell.split_once("](").and_then(|(before, _)| before.rsplit_once('['));
+    let text = linked.map_or(cell, |(_, text)| text);
+    let said = words(text).filter(|word| !FILLS.iter().any(|fill| word.eq_ignore_ascii_case(fill)));
+    let key = said.map(|word| word.trim_matches(['*', ':'])).collect::<Vec<_>>().join("_");
+    if gives_linkerds(&key) {
+        return Some(|_| true);
+    }
+    let is_version = key.to_ascii_lowercase().ends_with("version");
+    (is_version && is_of_release(&key)).then_some(may_be_linkerd)
 }
 
 /// Lists the cells of a row, and where each begins.
@@ -80,5 +116,28 @@ mod tests {
         }
         assert_eq!(found("| Linkerd |\n| 2.14.10 |\n"), [], "it has no head");
         assert_eq!(found("Linkerd | Helm\n--|--\n2.14.10 | 2.16.1\n"), [("2.14.10", Some(Reason::Channel))]);
+    }
+
+    #[test]
+    fn a_row_has_the_version_that_its_key_gives() {
+        for row in [
+            "| <a name=\"input_linkerd_version\"></a> [linkerd\\_version](#input\\_linkerd\\_version) | Version | `string` | `\"1.16.11\"` | no |",
+            "| <a name=\"a\"></a> [chart\\_version](#a) | The linkerd chart version | `string` | `\"1.16.11\"` | no |",
+            "| linkerd_chart_version | string | 1.16.11 | 1.29.1 |",
+            "| Version of | a |\n| Linkerd version: | 1.16.11 |",
+        ] {
+            assert_eq!(found(row), [("1.16.11", Some(Reason::Channel))], "{row}");
+        }
+        assert_eq!(found("| linkerd_edge_version | 26.6.3 |"), [("26.6.3", None)]);
+        for other in [
+            "| linkerd_edge_version | 1.16.11 |",
+            "| linkerd_await_version | 2.14.10 |",
+            "| kube_version | For Linkerd | 1.29.1 |",
+            "| linkerd | Prometheus | 2.48.1 |",
+            "| linkerd_version | since 1.16.11 |",
+            "| linkerd_version |",
+        ] {
+            assert_eq!(found(other), [], "{other}");
+        }
     }
 }
