@@ -8,7 +8,7 @@ use super::number::{is_linkerd, is_own};
 /// How Linkerd is called within a name.
 const LINKERD: [&str; 3] = ["linkerd2", "linkerd", "l5d"];
 /// What a name may say beside, each before what it begins with.
-const PARTS: [&str; 34] = [
+const PARTS: [&str; 35] = [
     "versions",
     "version",
     "ver",
@@ -19,6 +19,7 @@ const PARTS: [&str; 34] = [
     "channel",
     "charts",
     "chart",
+    "helm",
     "cli",
     "cni",
     "bin",
@@ -115,6 +116,7 @@ mod tests {
             "LINKERD2_VERSION",
             "linkerd-edge-bin",
             "linkerdCliVersion",
+            "linkerdcrds_helm_version",
             "default_linkerd_version",
             "linkerd.stable.release",
             "L5D_TAG",

@@ -102,7 +102,7 @@ pub(super) fn gives_linkerds(key: &str) -> bool {
     let plain = |text: &str| text.replace(['_', '-', '.'], "").to_ascii_lowercase();
     let key = plain(key);
     let of = key.strip_suffix("version").or_else(|| key.strip_suffix("ver"));
-    let of = of.map(|of| of.strip_suffix("chart").unwrap_or(of));
+    let of = of.map(|of| of.strip_suffix("helmchart").or_else(|| of.strip_suffix("chart")).unwrap_or(of));
     let mut charts = CHARTS.into_iter().chain(RETIRED_CHARTS.into_iter().map(|chart| chart.name));
     of.is_some_and(|of| {
         matches!(of, "linkerd" | "l5d" | "linkerdenterprise")

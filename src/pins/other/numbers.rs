@@ -229,6 +229,7 @@ mod tests {
         }
         for told in [
             "LINKERD_CLI_VERSION=2.14.10",
+            "linkerd_helm_version: 2.14.10",
             "linkerd_release ?= 2.14.10",
             "ENV DEFAULT_LINKERD_VERSION=\"v2.14.10\" KUBE_VERSION=2.1.0",
             "{\"linkerd\":\"2.14.10\"}",
@@ -247,6 +248,7 @@ mod tests {
             assert_eq!(found(told), [("26.5.1", None), ("26.6.3", None)], "{told}");
         }
         assert_eq!(found("linkerd_viz_version: 30.12.11"), [("30.12.11", Some(Reason::Channel))]);
+        assert_eq!(found("# linkerd_helm_chart_version: '1.18.0'"), [("1.18.0", Some(Reason::Channel))]);
         for other in [
             "ARG LINKERD_AWAIT_VERSION=0.2.3",
             "linkerdImageVersion = \"v0.1.0\"",
@@ -255,6 +257,7 @@ mod tests {
             "image: linkerd-viz:1.0.0",
             "linkerd2: 0.9.0",
             "linkerd_prometheus_version: 2.48.1",
+            "linkerd_helm_version: 3.16.1",
             "LINKERD_CLI_VERSION=0.9.0",
             "image: linkerd:2.14.10",
             "image: acme/linkerd:2.14.10",
