@@ -323,7 +323,8 @@ fn values_that_a_script_renders_with_are_no_control_plane_beside_what_it_rendere
                     spec: {template: {spec: {containers: [{name: c, image: 'cr.l5d.io/linkerd/controller:edge-26.8.3'}]}}}\n";
     let script = "helm template linkerd l5d/linkerd-control-plane -f values/linkerd.yaml --version 2026.8.2 > mesh/linkerd.yaml\n";
     let folder = application("prod", "repoURL: 'https://git.test/x', path: mesh");
-    let chart = "repoURL: 'https://helm.linkerd.io/edge', chart: linkerd-control-plane, targetRevision: 2026.8.3";
+    let chart =
+        "repoURL: 'https://helm.linkerd.io/edge', chart: linkerd-control-plane, targetRevision: 2026.8.3";
     let (of_prod, of_other) = (application("prod", chart), application("other", chart));
     let runs = |values: &str, more: &[(&str, &str)]| {
         let files = [("values/linkerd.yaml", values), ("values/render.sh", script)];

@@ -303,7 +303,9 @@ mod tests {
              channel"
         );
         let hint = |version| crds(version, Reason::Channel).remove(0).hint.unwrap();
-        assert!(hint("1.8.0").starts_with("apply by hand the CRDs of edge-25.7.6 first and edge-26.8.3 after it"));
+        assert!(
+            hint("1.8.0").starts_with("apply by hand the CRDs of edge-25.7.6 first and edge-26.8.3 after it")
+        );
         assert!(hint("2026.8.2-fork.1").starts_with("apply by hand the CRDs of edge-26.8.3, or hold"));
         assert_eq!(crds("1.8.0", Reason::OptedOut), [], "nobody runs them");
         let beside = told(|b| {
