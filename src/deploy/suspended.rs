@@ -2,8 +2,8 @@
 //!
 //! In: an object, and those of its cluster. Out: whether its controller leaves what it has deployed, or whoever applies it
 //! leaves the object itself. Sources: `spec.suspend` of Flux's objects; kustomize-controller (`apply`); flux-operator
-//! (`ReconcileAnnotation`); Argo CD (`controller/appcontroller.go`, `AnnotationKeyAppSkipReconcile`); k3s-io/helm-controller
-//! (`pkg/controllers/chart/chart.go`, `shouldManage`).
+//! (`ReconcileAnnotation`); Argo CD (`controller/appcontroller.go`, `AnnotationKeyAppSkipReconcile`; `Skip` of
+//! `gitops-engine/pkg/sync/hook`); k3s-io/helm-controller (`pkg/controllers/chart/chart.go`, `shouldManage`).
 
 use super::{
     argo,
@@ -63,9 +63,11 @@ pub(super) fn is_told(object: &Object) -> bool {
     }
 }
 
-/// Tells whether Flux leaves an object that it applies as the cluster has it.
+/// Tells whether Flux or Argo CD leaves an object that it applies as the cluster has it.
 pub(super) fn is_left(object: &Object) -> bool {
-    is_set(object, "kustomize.toolkit.fluxcd.io/reconcile", &["disabled"])
+    let hook = object.annotation("argocd.argoproj.io/hook");
+    hook.is_some_and(|hook| hook.text().trim() == "Skip")
+        || is_set(object, "kustomize.toolkit.fluxcd.io/reconcile", &["disabled"])
         || is_set(object, "kustomize.toolkit.fluxcd.io/ssa", &["ignore", "ifnotpresent"])
 }
 
@@ -131,5 +133,7 @@ mod tests {
         assert!(of("annotations: {kustomize.toolkit.fluxcd.io/reconcile: disabled}"));
         assert!(of("labels: {kustomize.toolkit.fluxcd.io/ssa: IfNotPresent}"));
         assert!(!of("labels: {kustomize.toolkit.fluxcd.io/ssa: Merge}"));
+        assert!(of("annotations: {argocd.argoproj.io/hook: Skip}"));
+        assert!(!of("annotations: {argocd.argoproj.io/hook: 'PreSync,Skip'}"), "it is a hook all the same");
     }
 }

@@ -1,13 +1,18 @@
-//! What an ApplicationSet leaves of its Applications as the cluster has it, once it has made them.
+//! What Argo CD leaves as the cluster has it of what an ApplicationSet, or an Application, has made once.
 //!
 //! Sources: `pkg/apis/application/v1alpha1/applicationset_types.go` (`AllowUpdate`), `applicationset/utils/createOrUpdate.go`
-//! (`applyIgnoreDifferences`) and `util/argo/normalizers/diff_normalizer.go` of argo-cd: what is ignored is taken out of what
-//! the cluster has and of what was made, and is no part of the patch between them.
+//! (`applyIgnoreDifferences`), `controller/sync.go` (`normalizeTargetResources`) and
+//! `util/argo/normalizers/diff_normalizer.go` of argo-cd: what is ignored is taken out of what the cluster has and of what was
+//! made, and is no part of the patch between them. An Application ignores it in what it applies where it is told so.
 
-use std::ptr;
+use std::{borrow::Cow, ptr};
 
 use super::GROUP;
-use crate::deploy::{json_patch, object::Object, value::Value};
+use crate::deploy::{
+    json_patch,
+    object::Object,
+    value::{Scalar, Value},
+};
 
 /// A step of a path of jq.
 enum Step<'e> {
@@ -22,28 +27,52 @@ pub fn creates_only(set: &Object) -> bool {
     policy.is_some_and(|policy| matches!(&*policy, "create-only" | "create-delete"))
 }
 
-/// Lists the parts of one of its Applications of which an ApplicationSet takes over no difference.
-pub fn kept<'a>(set: &Object, application: &'a Object) -> Vec<&'a Value> {
-    let spec = set.value.get("spec").filter(|_| set.is(GROUP, "ApplicationSet"));
-    let rules = spec.map_or(&[][..], |spec| spec.list_at("ignoreApplicationDifferences"));
-    let name = application.name();
-    let is_its = |rule: &&Value| match rule.text(&["name"]) {
-        Some(of) if !of.is_empty() => {
-            name.is_none_or(|name| name.unknown_to().is_some() || name.text() == of)
-        }
-        _ => true,
-    };
+/// Lists the parts of an object that it makes of which an ApplicationSet or an Application takes over no difference.
+pub fn kept<'a>(root: &Object, made: &'a Object) -> Vec<&'a Value> {
     let mut found = Vec::new();
-    for rule in rules.iter().filter(is_its) {
+    for rule in rules(root).iter().filter(|rule| means(rule, root, made)) {
         let texts = |key: &str| rule.list_at(key).iter().filter_map(|text| text.text(&[]));
         let pointers = texts("jsonPointers");
-        found.extend(pointers.filter_map(|pointer| json_patch::pointed(&application.value, &pointer)));
-        found.extend(texts("jqPathExpressions").flat_map(|path| led(&application.value, &path)));
+        found.extend(pointers.filter_map(|pointer| json_patch::pointed(&made.value, &pointer)));
+        found.extend(texts("jqPathExpressions").flat_map(|path| led(&made.value, &path)));
     }
     // Many rules may name one part.
     found.sort_by_key(|part| ptr::from_ref(*part));
     found.dedup_by_key(|part| ptr::from_ref(*part));
     found
+}
+
+/// Lists what is ignored.
+fn rules(root: &Object) -> &[Value] {
+    let Some(spec) = root.value.get("spec").filter(|_| root.group() == GROUP) else { return &[] };
+    match &*root.kind() {
+        "ApplicationSet" => spec.list_at("ignoreApplicationDifferences"),
+        "Application" if is_respected(spec) => spec.list_at("ignoreDifferences"),
+        _ => &[],
+    }
+}
+
+/// Tells whether what an Application ignores is ignored too where it applies something.
+fn is_respected(spec: &Value) -> bool {
+    let options = spec.get("syncPolicy").map_or(&[][..], |policy| policy.list_at("syncOptions"));
+    options.iter().any(|option| option.text(&[]).is_some_and(|text| text == "RespectIgnoreDifferences=true"))
+}
+
+/// Tells whether what is ignored is ignored in an object.
+fn means(rule: &Value, root: &Object, made: &Object) -> bool {
+    let is_called = |key: &str, own: Option<&Scalar>| match rule.text(&[key]) {
+        Some(of) if !of.is_empty() => own.is_none_or(|own| own.unknown_to().is_some() || own.text() == of),
+        _ => true,
+    };
+    let is_of = |key: &str, own: Cow<'_, str>| {
+        let of = rule.text(&[key]).unwrap_or_default();
+        of == "*" || of == own
+    };
+    // A set makes nothing but Applications.
+    let is_kind = || is_of("group", made.group()) && is_of("kind", made.kind());
+    is_called("name", made.name())
+        && is_called("namespace", made.namespace())
+        && (root.kind() == "ApplicationSet" || is_kind())
 }
 
 /// Lists what a path of jq may lead to, which is in what its first steps lead to; where these are none, anything.
@@ -129,6 +158,27 @@ mod tests {
         {
             let all = "1 2 Application a argoproj.io/v1alpha1 b c";
             assert_eq!(jq(open), all, "{open}: any part may be meant");
+        }
+    }
+
+    #[test]
+    fn what_an_application_ignores_is_kept_where_it_is_told_so() {
+        let of = |rule: &str, option: &str| {
+            let all = objects(&format!(
+                "{{apiVersion: argoproj.io/v1alpha1, kind: Application, spec: {{ignoreDifferences: [{{{rule}, jsonPointers: \
+                 [/spec/source]}}], syncPolicy: {{syncOptions: [{option}]}}}}}}\n\
+                 ---\n{{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {{name: a, namespace: b}}, spec: {{source: c}}}}\n"
+            ));
+            kept(&all[0], &all[1]).len()
+        };
+        let respects = "RespectIgnoreDifferences=true";
+        assert_eq!(of("group: argoproj.io, kind: Application", respects), 1);
+        assert_eq!(of("group: '*', kind: '*', name: a, namespace: b", respects), 1);
+        assert_eq!(of("group: argoproj.io, kind: Application", "ServerSideApply=true"), 0, "it is applied");
+        let others =
+            ["group: apps, kind: Application", "kind: Application", "group: '*', kind: '*', name: b"];
+        for other in others {
+            assert_eq!(of(other, respects), 0, "{other}");
         }
     }
 
