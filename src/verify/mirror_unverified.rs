@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::{CheckId, Checked, Finding, Verification, count};
 use crate::{
-    pins::{Pin, Reader},
+    pins::{Form, Pin, Reader},
     plan::{NewText, Source, source},
 };
 
@@ -16,7 +16,7 @@ pub(super) const ID: CheckId = CheckId::MirrorUnverified;
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let mirrored: Vec<(&Pin, &str)> = input
         .moving()
-        .filter(|(pin, _)| pin.readers().any(|reader| reader.mirror.is_some()))
+        .filter(|(pin, _)| pin.readers().any(|reader| reader.mirror.is_some() && is_version(&reader)))
         .filter_map(|(pin, new)| match new {
             NewText::Fixed(text) => Some((pin, text.as_str())),
             NewText::LockDigest | NewText::Rendered(_) | NewText::Gone => None,
@@ -24,7 +24,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         .collect();
     let mut doubtful: BTreeMap<(String, String, &str), &Pin> = BTreeMap::new();
     for (pin, text) in &mirrored {
-        for Reader { chart, mirror, .. } in pin.readers() {
+        for Reader { chart, mirror, .. } in pin.readers().filter(is_version) {
             if let Some(mirror) = mirror.filter(|m| source(Some(m), &input.options.served) == Source::Unread)
             {
                 let chart = chart.unwrap_or_else(|| "the chart".to_owned());
@@ -44,10 +44,18 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     Checked { looked_at: format!("{} from mirrors", count(mirrored.len(), "moving pin")), findings }
 }
 
+/// Tells whether a pin is read as the version of a chart: a tag in its values, or laid over it, is that of an image.
+fn is_version(reader: &Reader) -> bool {
+    reader.form != Form::Edge
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verify::{Severity::*, testing::*};
+    use crate::{
+        pins::PinKind,
+        verify::{Severity::*, testing::*},
+    };
 
     const MIRROR: &str = "oci://registry.example.com/linkerd";
 
@@ -70,6 +78,20 @@ mod tests {
         assert!(
             found[0].reason.contains("linkerd-crds 2026.8.3 comes from oci://registry.example.com/linkerd")
         );
+    }
+
+    #[test]
+    fn a_tag_of_an_image_is_no_chart_of_a_mirror() {
+        let of = |kind: PinKind| {
+            let case = Case::default().pins(|b| {
+                b.chart("a.yaml", "linkerd-viz", "2026.8.2")
+                    .pin("b.yaml", kind, "edge-26.8.2")
+                    .of("linkerd-viz")
+                    .mirror(MIRROR)
+            });
+            case.check(ID)
+        };
+        assert_eq!((of(PinKind::KustomizeImage), of(PinKind::HelmValues)), (vec![], vec![]));
     }
 
     #[test]
