@@ -215,12 +215,6 @@ impl Claims {
     /// Adds what another has gathered of objects as their files have them.
     pub fn append_written(&mut self, mut other: Self) {
         other.annotated.clear();
-        // What builds make of an object counts, whatever its file says.
-        let is_built = |path: &RepoPath| {
-            let mut of_file = self.applied.range((path.clone(), String::new())..);
-            of_file.next().is_some_and(|(applied, _)| applied == path)
-        };
-        other.versioned.retain(|chart| !is_built(&chart.path));
         other.claims.iter_mut().for_each(|claim| claim.written = true);
         self.append(other);
     }
