@@ -2,8 +2,8 @@
 //!
 //! In: the plan's moves and all pins of the installations that they serve. Out: a `block` where a control plane would go ahead
 //! of its CRDs, or images ahead of their chart; a `warn` where CRDs are held, suspended, left to Flux's image automation or of
-//! another channel, or a value keeps images old. What else the plan itself leaves behind is the business of the checks that look
-//! at its stays.
+//! another channel, where a helmfile brings a control plane and only another one CRDs, or where a value keeps images old. What else
+//! the plan itself leaves behind is the business of the checks that look at its stays.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -13,7 +13,7 @@ use std::{
 use super::{CheckId, Finding, Verification, listed, required_hop::by_stop};
 use crate::{
     linkerd::{CRDS, EdgeVersion, is_control_plane},
-    pins::{ChartVersions, Form, Pin, Reason, Stage},
+    pins::{ChartVersions, Form, Pin, PinKind, Reason, Stage},
     plan::{edge_of, old_chart},
     repo::RepoPath,
 };
@@ -31,6 +31,8 @@ enum Apart {
     Plane { at: EdgeVersion, by: Option<Reason> },
     /// A control plane, while its CRDs are of another channel: about as old as a release, where that is known.
     Channel { about: Option<EdgeVersion> },
+    /// A control plane to which nothing brings CRDs, ahead of those that may be its own.
+    Beside { at: EdgeVersion },
     /// Images, ahead of their chart.
     Images { at: EdgeVersion },
     /// A chart, ahead of its images.
@@ -45,6 +47,8 @@ struct Installation<'a> {
     to: EdgeVersion,
     pins: Vec<&'a Pin>,
     moving: &'a HashSet<*const Pin>,
+    /// CRDs that helmfiles bring and that stay behind, where nothing brings it any: the first, and the oldest release.
+    beside: Option<(&'a Pin, EdgeVersion)>,
 }
 
 /// Finds what would be apart in the installations of the moving pins.
@@ -53,6 +57,12 @@ pub(super) fn apart(input: &Verification<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let moving: HashSet<*const Pin> = input.plan.moves.iter().map(|moved| Arc::as_ptr(&moved.pin)).collect();
+    let crds: Vec<&Pin> = input.inventory.pins().filter(|pin| pin.is_of(CRDS)).collect();
+    let with_crds: BTreeSet<&Arc<str>> = crds.iter().flat_map(|pin| pin.installations.iter()).collect();
+    let is_run = |pin: &&Pin| pin.kind == PinKind::Helmfile && is_told(pin);
+    let pins = crds.iter().copied().filter(is_run).collect();
+    let run = Installation { to: input.plan.to, pins, moving: &moving, beside: None };
+    let beside = run.pins.first().copied().zip(run.left(&run.pins));
     let names: BTreeSet<&Arc<str>> = input.moving().flat_map(|(pin, _)| pin.installations.iter()).collect();
     let mut found: BTreeMap<Once<'_>, (&Pin, Vec<&str>)> = BTreeMap::new();
     let mut of: BTreeMap<&Arc<str>, Vec<&Pin>> = names.into_iter().map(|name| (name, Vec::new())).collect();
@@ -64,7 +74,8 @@ pub(super) fn apart(input: &Verification<'_>) -> Vec<Finding> {
         }
     }
     for (name, pins) in of {
-        let installation = Installation { to: input.plan.to, pins, moving: &moving };
+        let beside = beside.filter(|_| !with_crds.contains(name));
+        let installation = Installation { to: input.plan.to, pins, moving: &moving, beside };
         for (pin, chart, what) in installation.plane(input).into_iter().chain(installation.images(input)) {
             let key = (&pin.path, pin.site.span.start, what, chart);
             found.entry(key).or_insert((pin, Vec::new())).1.push(name);
@@ -109,6 +120,10 @@ fn by_hand(release: &str) -> String {
     format!("apply by hand the CRDs of {release}, or hold the control plane too")
 }
 
+fn by_merge(release: &str) -> String {
+    format!("let these CRDs go to {release} before it where both are of one cluster")
+}
+
 // === impl Apart ===
 
 impl Apart {
@@ -138,6 +153,12 @@ impl Apart {
                      another channel"
                 );
                 Finding::warn(ID, text).hint(by_stop(knowledge, (about, to), by_hand))
+            }
+            Self::Beside { at } => {
+                let text = format!(
+                    "the control plane of {of} would go to {to}, and only another helmfile brings CRDs, which stay at {at}"
+                );
+                Finding::warn(ID, text).hint(by_stop(knowledge, (Some(at), to), by_merge))
             }
             Self::Images { at } => Finding::block(
                 ID,
@@ -178,18 +199,26 @@ impl<'a> Installation<'a> {
 
     /// Finds a control plane that moves while its CRDs do not.
     fn plane(&self, input: &Verification<'_>) -> Option<(&'a Pin, String, Apart)> {
-        self.pins.iter().find(|pin| self.moves(pin) && fixes(pin, is_control_plane))?;
+        let plane = self.pins.iter().find(|pin| self.moves(pin) && fixes(pin, is_control_plane))?;
         let all = self.pins.iter().copied().filter(|pin| brings_crds(pin));
         let (others, crds): (Vec<&'a Pin>, Vec<&'a Pin>) = all.partition(|pin| is_of_another_channel(pin));
         let Some(first) = crds.first().copied() else {
-            let first = others.first().copied()?;
-            return Some((first, CRDS.to_owned(), Apart::Channel { about: old_chart(&first.value) }));
+            let of_channel = |first: &&'a Pin| {
+                (*first, CRDS.to_owned(), Apart::Channel { about: old_chart(&first.value) })
+            };
+            return others.first().map(of_channel).or_else(|| self.beside(plane));
         };
         let at = self.left(&crds)?;
         let by = first.stays.filter(|reason| is_meant(*reason));
         // What the plan leaves behind itself is told by its reason.
         let is_own = first.stays.is_some() && input.target.has(first);
         (by.is_some() || !is_own).then(|| (first, CRDS.to_owned(), Apart::Plane { at, by }))
+    }
+
+    /// Finds CRDs that may be those of a control plane without: of what people run nothing says that it is for another cluster.
+    fn beside(&self, plane: &Pin) -> Option<(&'a Pin, String, Apart)> {
+        let (first, at) = self.beside.filter(|_| plane.kind == PinKind::Helmfile)?;
+        Some((first, CRDS.to_owned(), Apart::Beside { at }))
     }
 
     /// Says of versions at which release they stay, and whether any of them moves.
@@ -230,7 +259,7 @@ impl<'a> Installation<'a> {
 #[cfg(test)]
 mod tests {
     use crate::{
-        pins::{Form, Reason},
+        pins::{Form, PinKind, Reason},
         plan::testing::{Build, path},
         verify::{CheckId, Severity, testing::*},
     };
@@ -314,6 +343,32 @@ mod tests {
             b.stays(Reason::Channel).with(|pin| pin.form = Form::Opaque)
         });
         assert_eq!(beside, [""; 0], "others go with it");
+    }
+
+    #[test]
+    fn crds_of_another_helmfile_may_be_those_of_a_control_plane_without() {
+        let crds = |kind, version: &'static str, of: &'static [&'static str]| {
+            told(|b| {
+                let b = b.pin("own/helmfile.yaml", PinKind::Helmfile, "2026.8.2").of(PLANE).serves(&["a"]);
+                b.pin("helmfile.yaml", kind, version).of("linkerd-crds").serves(of)
+            })
+        };
+        assert_eq!(
+            crds(PinKind::Helmfile, "2026.8.2", &["b"]),
+            [
+                "Warn: the control plane of `a` would go to edge-26.8.3, and only another helmfile brings CRDs, which stay at \
+              edge-26.8.2"
+            ]
+        );
+        assert_eq!(crds(PinKind::Helmfile, "2026.8.3", &["b"]), [""; 0], "they are there");
+        assert_eq!(crds(PinKind::FluxHelmRelease, "2026.8.2", &["b"]), [""; 0], "its cluster is known");
+        let range = told(|b| {
+            let b = b.pin("own/helmfile.yaml", PinKind::Helmfile, "2026.8.2").of(PLANE).serves(&["a"]);
+            let b = b.pin("crds.yaml", PinKind::Helmfile, "2026.x").of("linkerd-crds").serves(&["a"]);
+            let b = b.stays(Reason::Range).pin("helmfile.yaml", PinKind::Helmfile, "2026.8.2");
+            b.of("linkerd-crds").serves(&["b"])
+        });
+        assert_eq!(range, [""; 0], "it has its own");
     }
 
     #[test]
