@@ -11,7 +11,7 @@ use super::{
 };
 
 /// Words that may stand between.
-const BETWEEN: [&str; 41] = [
+const BETWEEN: [&str; 45] = [
     "-",
     "version",
     "versions",
@@ -19,6 +19,10 @@ const BETWEEN: [&str; 41] = [
     "releases",
     "stable",
     "cli",
+    "cni",
+    "crds",
+    "multicluster",
+    "viz",
     "chart",
     "control",
     "plane",
@@ -180,6 +184,7 @@ mod tests {
             "**linkerd2** version `2.14.10`",
             "Linkerd (default 2.14.10)",
             "#linkerd version 2.14.10",
+            "Update linkerd CNI to 2.14.10 and its proxy to 2.12.0",
             "(define %linkerd-version \"2.14.10\")",
             "Linkerd (>= v2.14.10)",
             "Linkerd >=2.14.10",
