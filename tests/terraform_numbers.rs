@@ -40,3 +40,14 @@ fn what_linkerd_s_stable_repository_is_asked_for_is_of_another_channel() {
         assert_eq!(told(&found), [format!("main.tf:5 {version} Channel")]);
     }
 }
+
+#[test]
+fn what_argo_cd_asks_it_for_is_too() {
+    let application = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a, namespace: argocd}\nspec:\n  \
+                       destination: {name: a}\n  source:\n    chart: linkerd2-viz\n    repoURL: https://helm.linkerd.io/stable\n    \
+                       targetRevision: 30.3.3\n";
+    let found = scanned(&[("app.yaml", application)]);
+    assert_eq!(told(&found), ["app.yaml:9 30.3.3 Channel"]);
+    let other = application.replace("https://helm.linkerd.io/stable", "https://charts.acme.example/linkerd");
+    assert_eq!(told(&scanned(&[("app.yaml", &other)])), [""; 0]);
+}

@@ -24,7 +24,7 @@ const NEAR: usize = 4;
 pub(super) enum By {
     /// A chart, or a setting of an image.
     Other,
-    /// A mirror of Linkerd's sources, so that the text names a release all the same.
+    /// A mirror of Linkerd's sources, or a chart of Linkerd's own repository, so that the text names a release all the same.
     Mirror,
     /// A container, by the image that it runs: this says less than all else.
     Container,

@@ -23,7 +23,7 @@ use crate::{
         Deployment, PinKind, Reason, TagFilter, Versioned,
         context::Context,
         found::Spec,
-        origin::{Origin, Ours},
+        origin::{Origin, Ours, is_linkerds},
         under::{spans, under},
         version_text::Expects,
     },
@@ -305,7 +305,10 @@ fn version(
         (Some(ours), None) => claims.take_floating(&release.chart, &spec(ours)),
         // Linkerd's charts may be kept under other names; its releases are called as its charts are.
         (None, Some(version)) if is_called_as_ours(release) => claims.take_not_followed(version),
-        (None, Some(version)) if !release.is_part => claims.foreign.take(version, By::Other),
+        (None, Some(version)) if !release.is_part => {
+            let is_linkerds = matches!(&origin, Origin::Address(url) if is_linkerds(url));
+            claims.foreign.take(version, if is_linkerds { By::Mirror } else { By::Other });
+        }
         (None, _) => {}
     }
     ours
