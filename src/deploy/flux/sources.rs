@@ -186,8 +186,11 @@ impl<'a> Reader<'a> {
 
 /// Says what has to change before a chart is packaged anew. Who fills a strategy in may say either.
 fn renewal(spec: &Value) -> Renewal {
-    match spec.text(&["reconcileStrategy"]).as_deref() {
-        None | Some("" | "ChartVersion") => Renewal::FluxVersion,
-        Some(_) => Renewal::Change,
+    let is_by_version = |strategy: &Scalar| {
+        strategy.known().is_some_and(|strategy| matches!(&*strategy, "" | "ChartVersion"))
+    };
+    match spec.scalar(&["reconcileStrategy"]).is_none_or(is_by_version) {
+        true => Renewal::FluxVersion,
+        false => Renewal::Change,
     }
 }

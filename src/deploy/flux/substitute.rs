@@ -27,8 +27,6 @@ pub struct Variables {
     known: IndexMap<String, Scalar>,
     /// Who may know others.
     outside: Vec<String>,
-    /// Whether nobody here is known to give any.
-    is_elsewhere: bool,
 }
 
 /// Returns what a Kustomization has its variables from, where it is in the tree.
@@ -107,7 +105,7 @@ impl Variables {
     /// The variables of a Kustomization that is not in the tree.
     pub fn elsewhere() -> Self {
         let outside = vec!["a Flux Kustomization that is not in this repository".to_owned()];
-        Self { known: IndexMap::new(), outside, is_elsewhere: true }
+        Self { known: IndexMap::new(), outside }
     }
 
     fn take_own(&mut self, post_build: &Value) {
@@ -155,14 +153,12 @@ impl Variables {
         let touches = |text: &str| text.contains("${") || text.contains("$$");
         let mut is_long = false;
         let filled = go_yaml::rewritten(&object.value, files, &touches, &mut |text| {
-            let mut value = |name: &str, has_default: bool| self.value(name, has_default, &mut open);
-            let filled = envsubst::fill(text, &mut value);
-            // Nobody here is known to fill it: what stands there is all that is known of it.
-            let filled = filled.map(|filled| if self.is_elsewhere { filled.asked_by(text) } else { filled });
-            filled.map_err(|error| {
-                is_long |= error == SubstituteError::Long;
-                error.to_string()
-            })
+            envsubst::fill(text, &mut |name, has_default| self.value(name, has_default, &mut open)).map_err(
+                |error| {
+                    is_long |= error == SubstituteError::Long;
+                    error.to_string()
+                },
+            )
         });
         open.dedup();
         notes.extend(open.into_iter().map(|about| Note::new(&object.file, About::Condition(about))));

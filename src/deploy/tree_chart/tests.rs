@@ -29,12 +29,12 @@ fn what_a_schema_refuses_is_told_of_each_chart_that_is_switched_on() {
     let schema = r#"{"properties": {"v": {"const": "2026.8.1"}}}"#;
     let own = |values: &'static str| [("c/values.yaml", values), ("c/values.schema.json", schema)];
     let inner = |values: &'static str| {
-        let x = "apiVersion: v2\nname: x\nversion: 0.1.0\ndependencies: [{name: y, version: 0.1.0, condition: y.on}]\n";
-        let y = "apiVersion: v2\nname: y\nversion: 0.1.0\n";
-        let of_y = ("c/charts/x/charts/y/values.schema.json", schema);
-        let own_of_y = ("c/charts/x/charts/y/values.yaml", "v: 2026.8.2\n");
-        let charts = [("c/charts/x/Chart.yaml", x), ("c/charts/x/charts/y/Chart.yaml", y)];
-        [&charts[..], &[("c/values.yaml", values), own_of_y, of_y]].concat()
+        let x = "apiVersion: v2\nname: x\nversion: 0.1.0\ndependencies: [{name: z, version: 0.1.0, condition: z.enabled}]\n";
+        let z = "apiVersion: v2\nname: z\nversion: 0.1.0\n";
+        let of_z = ("c/charts/x/charts/z/values.schema.json", schema);
+        let own_of_z = ("c/charts/x/charts/z/values.yaml", "v: 2026.8.2\n");
+        let charts = [("c/charts/x/Chart.yaml", x), ("c/charts/x/charts/z/Chart.yaml", z)];
+        [&charts[..], &[("c/values.yaml", values), own_of_z, of_z]].concat()
     };
     let refused = |all: &[(&str, &str)], ignores_schema: bool| {
         let rendered = given(all, |release| ChartRelease { ignores_schema, ..release });
@@ -47,9 +47,9 @@ fn what_a_schema_refuses_is_told_of_each_chart_that_is_switched_on() {
     assert_eq!(refused(&own("v: 2026.8.2\n"), false), ["c, value v"]);
     assert_eq!(refused(&own("v: 2026.8.2\n"), true), [""; 0]);
     assert_eq!(refused(&own("v: 2026.8.1\n"), false), [""; 0]);
-    assert_eq!(refused(&inner("a: b\n"), false), ["c, value x.y.v"]);
-    assert_eq!(refused(&inner("x: {y: {v: 2026.8.1}}\n"), false), [""; 0]);
-    assert_eq!(refused(&inner("x: {y: {on: false}}\n"), false), [""; 0]);
+    assert_eq!(refused(&inner("a: b\n"), false), ["c, value x.z.v"]);
+    assert_eq!(refused(&inner("x: {z: {v: 2026.8.1}}\n"), false), [""; 0]);
+    assert_eq!(refused(&inner("x: {z: {enabled: false}}\n"), false), [""; 0]);
 }
 
 #[test]

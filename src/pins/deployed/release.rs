@@ -324,11 +324,11 @@ mod tests {
     #[test]
     fn a_copy_that_a_chart_takes_in_has_the_version_that_is_deployed() {
         let app = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: mesh, namespace: argocd}\nspec:\n  source: {repoURL: https://git.example.com/a.git, path: mesh}\n  destination: {name: a, namespace: linkerd}\n";
-        let chart = "name: mesh\nversion: 0.1.0\ndependencies:\n- {name: linkerd-control-plane, version: 2026.8.2, repository: file://../plane}\n- {name: linkerd-viz, version: 2026.8.2, repository: file://../viz, condition: viz.on}\n";
+        let chart = "name: mesh\nversion: 0.1.0\ndependencies:\n- {name: linkerd-control-plane, version: 2026.8.2, repository: file://../plane}\n- {name: linkerd-viz, version: 2026.8.2, repository: file://../viz, condition: viz.enabled}\n";
         let tree = MemoryTree::of(&[
             ("app.yaml", app),
             ("mesh/Chart.yaml", chart),
-            ("mesh/values.yaml", "viz: {on: false}\n"),
+            ("mesh/values.yaml", "viz: {enabled: false}\n"),
             ("plane/Chart.yaml", "name: linkerd-control-plane\nversion: 2026.8.2\n"),
             ("plane/templates/a.yaml", "kind: ConfigMap\n"),
             ("viz/Chart.yaml", "name: linkerd-viz\nversion: 2026.8.2\n"),
