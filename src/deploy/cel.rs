@@ -149,7 +149,7 @@ impl<'t> Reader<'t> {
     /// Reads a path.
     fn path(&self, at: usize) -> Option<(Vec<Step<'t>>, usize)> {
         let Some(Token::Name(first)) = self.tokens.get(at) else { return None };
-        let mut path = self.named.get(first).cloned().unwrap_or_else(|| vec![Step::Key(*first)]);
+        let mut path = self.named.get(first).cloned().unwrap_or_else(|| vec![Step::Key(first)]);
         let mut at = at + 1;
         while path.len() <= STEPS {
             let optional = usize::from(self.is_sign(at + 1, "?"));
@@ -161,7 +161,7 @@ impl<'t> Reader<'t> {
                     at = end;
                     continue;
                 }
-                path.push(Step::Key(*name));
+                path.push(Step::Key(name));
                 at = next + 1;
             } else if self.is_sign(at, "[") && self.is_sign(next + 1, "]") {
                 match self.tokens.get(next) {

@@ -497,7 +497,7 @@ mod tests {
 
     #[test]
     fn what_is_encrypted_of_a_manifest_is_said_once_and_of_others_how_to_edit_it() {
-        let secret = |b: crate::plan::testing::Build, file: &str| {
+        let secret = |b: Build, file: &str| {
             b.pin(file, PinKind::RenderedManifest, "linkerd/helm edge-26.8.2")
                 .of("linkerd-control-plane")
                 .stays(Reason::Encrypted)

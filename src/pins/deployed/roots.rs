@@ -15,9 +15,10 @@ use super::{
 };
 use crate::{
     deploy::{
-        Object, Scalar, Value, flux,
+        ChartRelease, Object, Scalar, Value, flux,
         model::{Entries, Fact, Modelled, Written, model},
         tree_chart::Charts,
+        umbrella::Dependencies,
     },
     linkerd::{self, RECONCILE},
     pins::{
@@ -97,12 +98,7 @@ pub(in crate::pins) fn roots(
     let found = model(context.files, &entries, &|claims: &mut Claims, fact| match fact {
         Fact::Release(asked) => take_asked(context, &asked, claims),
         Fact::Use(release) => claims.uses.take(context, release),
-        Fact::Umbrella(release, all) => {
-            claims.uses.umbrella(context, release, &all.on);
-            claims.take_umbrella(release, all);
-            all.on.iter().for_each(|dependency| take_dependency(context, dependency, claims));
-            all.in_folders.iter().for_each(|dependency| take_copy(context, dependency, claims));
-        }
+        Fact::Umbrella(release, all) => take_umbrella(context, release, all, claims),
         Fact::Object(object, cluster) => {
             take_object(object, cluster, context.options, claims);
             // What a patch lays over a chart's output goes with that.
@@ -129,6 +125,14 @@ pub(in crate::pins) fn roots(
         Fact::Notes(notes) => claims.beyond.take(notes),
     });
     take_found(found, claims);
+}
+
+/// Takes a chart of the tree with what it takes in.
+fn take_umbrella(context: &Context<'_>, release: &ChartRelease, all: &Dependencies, claims: &mut Claims) {
+    claims.uses.umbrella(context, release, &all.on);
+    claims.take_umbrella(release, all);
+    all.on.iter().for_each(|dependency| take_dependency(context, dependency, claims));
+    all.in_folders.iter().for_each(|dependency| take_copy(context, dependency, claims));
 }
 
 /// Takes what the model has given, each for what became of it.
