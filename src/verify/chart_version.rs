@@ -1,7 +1,7 @@
 //! Step 8, verify: charts of the repository that change while their own version stays.
 //!
-//! In: the change set, and the charts that deployers take anew by version alone. Out: for each of them a `block` with Flux, which
-//! goes on with what it has packaged, and a `warn` with Terraform, which plans nothing for what only the chart's files say.
+//! In: the change set, and the charts that deployers take anew by version alone. Out: a `warn` for each of them: Flux goes on with
+//! what it has packaged, and Terraform plans nothing for what only the chart's files say.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,19 +34,18 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
 
 fn finding((renewal, version): (Renewal, &str), by: &BTreeSet<&RepoPath>) -> Finding {
     let asks = listed(by.iter().map(|path| format!("`{path}`")), NAMED);
-    let stays = format!("the chart changes and its version stays `{version}`");
-    match renewal {
-        Renewal::TerraformVersion => {
-            let reason = format!("{stays}: by itself that is nothing that Terraform plans in {asks}");
-            let hint = "raise the version in this branch, or have the provider compare manifests";
-            Finding::warn(ID, reason).hint(hint)
-        }
-        Renewal::Change | Renewal::FluxVersion => {
-            let reason = format!("{stays}: Flux goes on with the chart that it has packaged for {asks}");
-            let hint = "raise the version in this branch, or have `reconcileStrategy: Revision` there";
-            Finding::block(ID, reason).hint(hint)
-        }
-    }
+    let (goes_on, other) = match renewal {
+        Renewal::TerraformVersion => (
+            format!("by itself that is nothing that Terraform plans in {asks}"),
+            "have the provider compare manifests",
+        ),
+        Renewal::Change | Renewal::FluxVersion => (
+            format!("Flux goes on with the chart that it has packaged for {asks}"),
+            "have `reconcileStrategy: Revision` there",
+        ),
+    };
+    let reason = format!("the chart changes and its version stays `{version}`: {goes_on}");
+    Finding::warn(ID, reason).hint(format!("raise the version in this branch, or {other}"))
 }
 
 /// Reads the version of a chart, with its place; `None` where the change gives it another one.
@@ -100,7 +99,7 @@ mod tests {
     #[test]
     fn flux_goes_on_with_a_chart_whose_version_stays() {
         let found = found("0.1.0", Renewal::FluxVersion, &["a/mesh.yaml", "b/mesh.yaml"]);
-        assert_eq!(severities(&found), [Block]);
+        assert_eq!(severities(&found), [Warn]);
         let place = found[0].place.as_ref().unwrap();
         assert_eq!((place.path.as_str(), place.line), ("charts/mesh/Chart.yaml", Some(2)));
         let reason = &found[0].reason;
@@ -137,6 +136,6 @@ mod tests {
             case.file("charts/other/Chart.yaml", "name: other\nversion: 0.1.0\n").check(ID)
         };
         assert_eq!(with(&[]), []);
-        assert_eq!(severities(&with(&["charts/mesh"])), [Block], "what it takes in is packaged with it");
+        assert_eq!(severities(&with(&["charts/mesh"])), [Warn], "what it takes in is packaged with it");
     }
 }
