@@ -8,6 +8,7 @@ mod class;
 mod commands;
 mod entry;
 mod escapes;
+mod mapping;
 mod mappings;
 mod milestones;
 mod names;

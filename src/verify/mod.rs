@@ -333,6 +333,7 @@ impl Finding {
 
 #[cfg(test)]
 mod flow_tests;
+mod left_behind;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
