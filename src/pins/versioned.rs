@@ -47,6 +47,11 @@ impl Versioned {
         Some(Self { inner: inner.collect(), values, renewal, path: release.file.clone(), folder })
     }
 
+    /// Returns the file that has its version.
+    pub fn named_in(&self) -> Option<RepoPath> {
+        RepoPath::resolve(&self.folder, "Chart.yaml")
+    }
+
     /// Tells whether a file is packaged with it.
     pub fn has(&self, path: &RepoPath) -> bool {
         let inner = self.inner.iter().map(RepoPath::as_str);

@@ -19,7 +19,7 @@ use url::Url;
 use crate::{
     explain::{Basis, Search},
     linkerd::EdgeVersion,
-    pins::{ChartUse, Inventory, Pin, PinKind, Root, Site, is_kustomization},
+    pins::{ChartUse, Inventory, Pin, PinKind, Root, Site, Versioned, is_kustomization},
     pipeline::{Operator, case::Case},
     plan::{self, Served, Target},
     policy::Promoted,
@@ -186,6 +186,7 @@ fn address(text: &str) -> String {
 fn files<'a>(question: &Question<'a>) -> Vec<&'a Entry> {
     let Case { survey, target, stage } = question.case;
     let (config, facts) = (survey.config(), &survey.inventory.facts);
+    let own_versions: Vec<RepoPath> = facts.versioned.iter().filter_map(Versioned::named_in).collect();
     let covers = |path: &RepoPath| target.target.covers(path);
     let edited = survey.inventory.pins().filter(|pin| pin.stage == stage && covers(&pin.path));
     let is_chart = |pin: &&Pin| matches!(pin.kind, PinKind::ChartDependency | PinKind::ChartLock);
@@ -205,6 +206,7 @@ fn files<'a>(question: &Question<'a>) -> Vec<&'a Entry> {
         .chain(quoted.filter(|path| covers(path)))
         .chain(of_uses)
         .chain(of_roots)
+        .chain(&own_versions)
         .chain(config.render.iter().flat_map(|entry| &entry.values))
         .collect();
     let folders: HashSet<&str> = rendered().map(RepoPath::folder).collect();

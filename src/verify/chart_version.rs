@@ -22,11 +22,12 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     for chart in &input.inventory.facts.versioned {
         charts.entry((chart.folder.as_str(), chart.renewal)).or_default().insert(chart);
     }
-    let findings = charts.iter().filter_map(|((folder, renewal), all)| {
-        let (path, line, version) = unchanged(input, folder)?;
+    let findings = charts.iter().filter_map(|((_, renewal), all)| {
         let is_changed = |chart: &&&Versioned| input.changes.files.iter().any(|file| chart.has(&file.path));
-        let by: BTreeSet<&RepoPath> = all.iter().filter(is_changed).map(|chart| &chart.path).collect();
-        (!by.is_empty()).then(|| finding((*renewal, version.as_str()), &by).at(&path, Some(line)))
+        let changed: Vec<&&Versioned> = all.iter().filter(is_changed).collect();
+        let (path, line, version) = unchanged(input, changed.first()?)?;
+        let by = changed.iter().map(|chart| &chart.path).collect();
+        Some(finding((*renewal, version.as_str()), &by).at(&path, Some(line)))
     });
     let findings = findings.collect();
     Checked { looked_at: format!("the versions of {}", count(charts.len(), "chart")), findings }
@@ -49,8 +50,8 @@ fn finding((renewal, version): (Renewal, &str), by: &BTreeSet<&RepoPath>) -> Fin
 }
 
 /// Reads the version of a chart, with its place; `None` where the change gives it another one.
-fn unchanged(input: &Verification<'_>, folder: &str) -> Option<(RepoPath, usize, String)> {
-    let path = RepoPath::resolve(folder, "Chart.yaml")?;
+fn unchanged(input: &Verification<'_>, chart: &Versioned) -> Option<(RepoPath, usize, String)> {
+    let path = chart.named_in()?;
     let before = input.before.read(input.before.entry(path.as_str())?.id).ok()?;
     let (line, version) = version_of(&before)?;
     let after = match input.changes.files.iter().find(|file| file.path == path) {
