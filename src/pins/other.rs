@@ -21,6 +21,7 @@ mod speaks;
 mod tables;
 
 use std::{
+    cell::LazyCell,
     collections::{BTreeSet, HashSet},
     ops::Range,
 };
@@ -42,6 +43,8 @@ pub(super) use reads::YTT;
 
 /// How many places of one file are reported as `other`.
 const REPORTED: usize = 200;
+/// The longest name of an image, with that of its registry (OCI distribution specification, "Pulling manifests").
+const IMAGE: usize = 255;
 
 /// What a file says beside all that is known of it.
 pub(super) struct Told {
@@ -131,15 +134,15 @@ fn named(
         if left == 0 {
             return;
         }
+        let names_chart = LazyCell::new(|| line.split(ends_image).any(linkerd::is_chart));
+        let is_tag_of_another = |at: usize| is_tag_of_another(line, at, || *names_chart);
         let given_to = |t: &Token| reads::given_to(file.text, start + t.span.start);
         let is_named = |t: &Token| {
             given_to(t).filter(|name| own.contains(name) || names.iter().any(|all| all.contains(*name)))
         };
         let may_be = |t: &Token| {
             let is_meant = near(number) || is_within(code, start + t.span.start);
-            t.form == Form::Edge
-                || is_meant && !is_tag_of_another(line, t.span.start)
-                || is_named(t).is_some()
+            t.form == Form::Edge || is_meant && !is_tag_of_another(t.span.start) || is_named(t).is_some()
         };
         let is_new = |t: &Token| may_be(t) && !taken(start + t.span.start);
         let all = tokens(line).into_iter().filter_map(|token| read(line, token));
@@ -151,7 +154,7 @@ fn named(
         let of_line = numbers.iter().skip(first).take_while(|(span, _)| span.start < start + line.len());
         let is_range = |span: &Range<usize>| {
             let is_tag = line.get(span.clone()).is_some_and(|range| range.starts_with("edge-"));
-            is_tag || near(number) && !is_tag_of_another(line, span.start)
+            is_tag || near(number) && !is_tag_of_another(span.start)
         };
         let others = of_other_channels(line)
             .map(|span| (span, Some(Reason::Channel)))
@@ -205,12 +208,17 @@ pub(super) fn counts_as_linkerds(text: &str) -> bool {
 
 /// Tells whether what stands there is the tag of an image, or of a chart in a registry, that Linkerd has not named:
 /// `ghcr.io/acme/calendar:2026.8.2`. Helm is given the name of a chart of Linkerd's beside an address that need not speak of it.
-fn is_tag_of_another(line: &str, at: usize) -> bool {
+/// It may be asked for at each place of a line that has no end, and looks no further back than a name may reach.
+fn is_tag_of_another(line: &str, at: usize, names_chart: impl Fn() -> bool) -> bool {
     let before = line.get(..at).and_then(|before| before.strip_suffix(':')).unwrap_or_default();
-    let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '=' | '(' | '[' | '{' | ',');
-    let word = before.rsplit(ends).next().unwrap_or_default();
-    let names_chart = || line.split(ends).any(linkerd::is_chart);
+    let near = before.char_indices().rev().nth(IMAGE).map_or(0, |(start, _)| start);
+    let word = before.get(near..).and_then(|near| near.rsplit(ends_image).next()).unwrap_or_default();
     word.contains('/') && !speaks(word) && !(word.starts_with("oci://") && names_chart())
+}
+
+/// Tells what no name of an image has, nor its address.
+fn ends_image(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '=' | '(' | '[' | '{' | ',')
 }
 
 /// A place where a text names a release.
@@ -282,7 +290,10 @@ fn each_line(text: &str, mut visit: impl FnMut(usize, usize, &str)) {
 #[cfg(test)]
 mod tests {
     use super::{speaks::NEAR, *};
-    use crate::repo::{BlobId, RepoPath};
+    use crate::{
+        repo::{BlobId, RepoPath},
+        sys::clock::on_processor,
+    };
 
     fn file<'t>(path: &'t RepoPath, text: &'t str) -> TextFile<'t> {
         TextFile { path, blob: BlobId([0; 20]), text, sealed: false }
@@ -316,6 +327,18 @@ mod tests {
         assert_eq!(lines("helm install linkerd-crds oci://acme.example/crds:2026.8.2\n"), [1]);
         assert_eq!(lines("helm install linkerd-calendar oci://acme.example/days:2026.8.2\n"), [0; 0]);
         assert_eq!(lines("linkerd-crds:2026.8.2 # https://linkerd.io\nversion:2026.8.2"), [1, 2]);
+    }
+
+    #[test]
+    fn a_line_of_tags_alone_takes_no_time() {
+        let path = RepoPath::new("a.md").unwrap();
+        let begun = on_processor();
+        for image in ["a/b:2026.8.2:", " oci://a/b:2026.8.2"] {
+            let text = format!("linkerd\n{}\n", image.repeat(50_000));
+            assert_eq!(pins(&file(&path, &text), &[], Reason::NotDeployed).pins.len(), 0, "{image}");
+        }
+        let taken = on_processor() - begun;
+        assert!(taken.as_secs() < 10, "{taken:?}");
     }
 
     #[test]
