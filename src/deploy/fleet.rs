@@ -22,6 +22,7 @@ use super::{
 use crate::repo::RepoPath;
 pub use bundle::{Bundle, Fleet};
 use fill::Filler;
+pub use git_repo::GitRepo;
 
 /// What a bundle says of the namespace that Fleet makes for it.
 #[derive(Clone, Copy, Debug)]

@@ -3,18 +3,22 @@
 //! In: the moving pins, and who applies their files. Out: an `info` for each that a merge does not reach, since nothing is
 //! applied there until its revision is moved, and then all of it at once.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use super::{CheckId, Checked, Finding, PRINTED, Verification, count};
 use crate::{
+    deploy::{Object, Scalar, Source, TreeFiles, fleet::GitRepo, read},
     pins::{Applier, PinKind, Revision},
     repo::RepoPath,
-    yaml::{Node, Stream, position},
+    yaml::{Ceilings, position},
 };
 
 pub(super) const ID: CheckId = CheckId::FixedRevision;
 
-/// The group of Fleet's objects.
+/// What a file with an object of Fleet's has in it.
 const FLEET: &str = "fleet.cattle.io/";
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
@@ -49,45 +53,28 @@ fn of_fleet(input: &Verification<'_>) -> Vec<Finding> {
     if !input.inventory.pins().any(|pin| pin.kind == PinKind::Fleet) {
         return Vec::new();
     }
-    let moving: BTreeSet<&RepoPath> = input.moving().map(|(pin, _)| &pin.path).collect();
+    let moving: BTreeSet<&str> = input.moving().map(|(pin, _)| pin.path.folder()).collect();
+    let ceilings = Ceilings::default();
+    let files = TreeFiles::new(input.before, ceilings).of(input.inventory.facts.repositories.clone());
     let mut found = Vec::new();
     for (entry, text) in input.before.mentioning(&[FLEET], PRINTED) {
-        let Ok(stream) = Stream::parse(&text) else { continue };
-        let of_object = |object| {
-            let (revision, at) = revision(object)?;
-            let name = object.text(&["metadata", "name"]).unwrap_or_default();
-            let brings = moving.iter().any(|path| lies_in(path, object));
-            let finding = finding(name, &revision, input.base).filter(|_| brings)?;
-            Some(finding.at(&entry.path, position(&text, at).0))
-        };
-        found.extend(stream.roots().filter_map(of_object));
+        let source = Arc::new(Source { path: entry.path.clone(), blob: entry.id, text: text.into() });
+        let Ok(documents) = read::documents(&Scalar::file(&source), &ceilings) else { continue };
+        let objects = documents.iter().flat_map(|document| Object::all(document, &entry.path));
+        let repos = objects.filter_map(|object| GitRepo::of(&files, &object));
+        let bringing = repos.filter(|repo| moving.iter().any(|folder| repo.around(folder).is_some()));
+        found.extend(bringing.filter_map(|repo| of_repo(&repo, input.base)));
     }
     found
 }
 
-/// Reads what of its repository a GitRepo brings, and the first byte of that; `None` where it does not say it, or the object is
-/// another one.
-fn revision(object: Node<'_>) -> Option<(Revision, usize)> {
-    let is_repo = object.text(&["kind"]) == Some("GitRepo")
-        && object.text(&["apiVersion"]).is_some_and(|version| version.starts_with(FLEET));
-    let said = |key: &str| {
-        let node = object.path(&["spec", key]).filter(|_| is_repo)?;
-        let text = node.as_str().filter(|text| !text.is_empty())?;
-        Some((text.to_owned(), node.span().start))
-    };
-    // It counts before the branch.
-    let fixed = said("revision").map(|(text, at)| (Revision::Fixed(text), at));
-    fixed.or_else(|| said("branch").map(|(text, at)| (Revision::Branch(text), at)))
-}
-
-/// Tells whether a file lies in one of the folders that a GitRepo names.
-fn lies_in(path: &RepoPath, repo: Node<'_>) -> bool {
-    let folders = repo.path(&["spec", "paths"]).into_iter().flat_map(Node::items).filter_map(Node::as_str);
-    let mut globs = folders.filter_map(|folder| {
-        let folder = folder.trim_start_matches("./").trim_matches('/');
-        globset::Glob::new(&format!("{folder}/**")).ok()
-    });
-    globs.any(|glob| glob.compile_matcher().is_match(path.as_str()))
+/// Says it of a GitRepo; `None` where it does not say what it brings.
+fn of_repo(repo: &GitRepo, base: &str) -> Option<Finding> {
+    let fixed = repo.revision.as_ref().map(|text| (text, Revision::Fixed(text.text().into_owned())));
+    let branch = repo.branch.as_ref().map(|text| (text, Revision::Branch(text.text().into_owned())));
+    let (text, revision) = fixed.or(branch)?;
+    let line = text.origins().next().map(|at| position(&at.source.text, at.span.start).0);
+    Some(finding(&repo.name, &revision, base)?.at(&repo.file, line))
 }
 
 /// Tells whether a merge into the base moves a branch, as far as is known: a detached HEAD is of any.
@@ -143,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn fleet_brings_a_revision_of_the_folders_that_it_names() {
+    fn fleet_brings_a_revision_of_its_folders() {
         let of = |spec: &str| {
             let repo = format!(
                 "apiVersion: fleet.cattle.io/v1alpha1\nkind: GitRepo\nmetadata: {{name: mesh}}\nspec: {{{spec}}}\n"
@@ -156,8 +143,19 @@ mod tests {
         assert_eq!(severities(&found), [Info]);
         assert!(found[0].reason.starts_with("`mesh` is deployed at `v1.2.3`"), "{}", found[0].reason);
         assert_eq!(found[0].place.as_ref().unwrap().line, Some(4));
-        assert_eq!(severities(&of("branch: release, paths: ['c*']")), [Info]);
-        for moved in ["branch: main, paths: [cp]", "paths: [cp]", "revision: v1.2.3, paths: [ns, cp-2]"] {
+        for brought in [
+            "branch: release, paths: ['c*']",
+            "branch: release, bundles: [{base: cp}]",
+            "branch: release, repo: 'https://git.test/mesh'",
+        ] {
+            assert_eq!(severities(&of(brought)), [Info], "{brought}");
+        }
+        for moved in [
+            "branch: main, paths: [cp]",
+            "paths: [cp]",
+            "revision: v1.2.3, paths: [ns, cp-2]",
+            "revision: v1.2.3, paths: [cp], bundles: [{base: ns}]",
+        ] {
             assert_eq!(of(moved), [], "{moved}");
         }
     }

@@ -12,7 +12,7 @@ use crate::{
         object::{Labels, Object},
         repositories, selector,
         typed::is_true,
-        value::Value,
+        value::{Scalar, Value},
     },
     repo::RepoPath,
 };
@@ -37,15 +37,21 @@ pub(super) struct Clusters {
 
 /// A GitRepo.
 #[derive(Debug)]
-pub(super) struct GitRepo {
+pub struct GitRepo {
     /// Its file.
     pub file: RepoPath,
+    /// Its name.
+    pub name: String,
+    /// The commit or the tag that it brings, which counts before the branch.
+    pub revision: Option<Scalar>,
+    /// The branch that it brings.
+    pub branch: Option<Scalar>,
     /// Its folders.
     folders: Vec<GlobMatcher>,
     /// Whether the folders below them are meant too.
     is_deep: bool,
     /// The clusters that its bundles go to; none for those of a group of which the tree tells nothing.
-    pub clusters: Vec<Clusters>,
+    pub(super) clusters: Vec<Clusters>,
     /// Whether they keep what they have.
     pub is_paused: bool,
 }
@@ -84,8 +90,12 @@ impl GitRepo {
         let mut clusters = clusters(spec.list_at("targets"));
         let is_paused = is_paused(spec);
         clusters.iter_mut().for_each(|clusters| clusters.is_paused = is_paused);
+        let said = |key: &str| spec.scalar(&[key]).filter(|text| !text.text().is_empty()).cloned();
+        let (revision, branch) = (said("revision"), said("branch"));
+        let name = object.name().map(|name| name.text().into_owned()).unwrap_or_default();
         let file = object.file.clone();
-        (!folders.is_empty()).then_some(Self { file, folders, is_deep, clusters, is_paused })
+        let repo = Self { file, name, revision, branch, folders, is_deep, clusters, is_paused };
+        (!repo.folders.is_empty()).then_some(repo)
     }
 
     /// Returns the folder among its own that a folder is, or lies in.
