@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{
     claims::Claims,
+    foreign::readings,
     images::{over, take_containers, take_images},
     objects::take_object,
     pods::Injection,
@@ -39,6 +40,8 @@ pub(in crate::pins) struct Evaluated {
     filled: Vec<RepoPath>,
     /// Where the versions of charts stand, whosever charts they are: file and first byte.
     versions: BTreeSet<(RepoPath, usize)>,
+    /// Where a text of its objects is read by a name: file and first byte.
+    named_at: BTreeSet<(RepoPath, usize)>,
 }
 
 /// Takes the claims of what Terraform deploys.
@@ -66,6 +69,9 @@ pub(in crate::pins) fn terraform(
     deployed.handed.iter().for_each(|text| claims.take_releases(text));
     let linkerds = deployed.named.iter().filter(|(key, _)| !other::is_version_of_another(key));
     linkerds.for_each(|(_, text)| claims.take_not_followed(text));
+    let texts = deployed.objects.iter().flat_map(|object| object.value.scalars());
+    let named = texts.flat_map(Scalar::origins).flat_map(readings);
+    let named_at = named.map(|reading| (reading.source.path.clone(), reading.at)).collect();
     claims.objects.extend(deployed.objects);
     claims.beyond.take_evaluated(&deployed.notes);
     // A template that Terraform fills is read, whatever its name is.
@@ -82,7 +88,8 @@ pub(in crate::pins) fn terraform(
     };
     let filled = skipped.extract_if(.., is_read).map(|skip| skip.path).collect();
     let applied = deployed.applied;
-    Evaluated { filled, applied, ..Evaluated::new(SkipReason::Terraform, &deployed.charts, deployed.notes) }
+    let evaluated = Evaluated::new(SkipReason::Terraform, &deployed.charts, deployed.notes);
+    Evaluated { filled, applied, named_at, ..evaluated }
 }
 
 /// Takes the claims of what helmfile deploys.
@@ -161,8 +168,8 @@ impl Evaluated {
         let others = charts.iter().filter(|chart| !is_ours(chart));
         let places = others.filter_map(|chart| chart.version.as_ref()).flat_map(Scalar::origins);
         let versions = places.map(|at| (at.source.path.clone(), at.span.start));
-        let (applied, filled) = (Applied::default(), Vec::new());
-        Self { reason, applied, unread: unread.collect(), filled, versions: versions.collect() }
+        let (applied, filled, named_at) = Default::default();
+        Self { reason, applied, unread: unread.collect(), filled, versions: versions.collect(), named_at }
     }
 
     /// Reports what files name beside pins and beside the versions of other charts, and those that cannot be read.
@@ -174,7 +181,7 @@ impl Evaluated {
         skipped: &mut Vec<Skipped>,
     ) {
         // What it fills is read where the values stand.
-        found.pins.retain(|pin| !(is_variable(pin) && self.applied.reads.contains(&pin.path)));
+        found.pins.retain(|pin| !(is_variable(pin) && self.fills(pin)));
         let named: BTreeSet<&RepoPath> = named.iter().chain(&self.filled).collect();
         let siblings = Siblings::of(context.files, &found.pins);
         let told: HashSet<RepoPath> = skipped.iter().map(|skip| skip.path.clone()).collect();
@@ -201,6 +208,12 @@ impl Evaluated {
             }
             skipped.push(Skipped { path: path.clone(), reason, detail, versions });
         }
+    }
+
+    /// Tells whether an object has a text in the place of the variable that a pin is: what `file` hands on is no template.
+    fn fills(&self, pin: &Pin) -> bool {
+        let at = |byte: usize| (pin.path.clone(), byte);
+        self.named_at.range(at(pin.site.span.start)..at(pin.site.span.end)).next().is_some()
     }
 }
 
