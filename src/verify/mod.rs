@@ -21,6 +21,7 @@ mod idempotent;
 mod immutable_fields;
 pub mod jobs;
 mod kube_version;
+mod left_behind;
 mod minimal_diff;
 mod mirror_unverified;
 mod model_diff;
@@ -333,7 +334,6 @@ impl Finding {
 
 #[cfg(test)]
 mod flow_tests;
-mod left_behind;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
