@@ -169,9 +169,13 @@ impl<'i> Ranges<'i> {
 
     /// Returns the line of a lock that has one version for a pin and for a range that does not take a release.
     pub fn lock_of(inventory: &Inventory, pin: &Pin, to: EdgeVersion) -> Option<Line> {
+        // Most are named nowhere, and all pins are looked through for each that is.
+        if pin.read_at.is_empty() {
+            return None;
+        }
         let lines: BTreeSet<&Line> = pin.read_at.iter().collect();
         let is_its = |lock: &&Pin| lines.contains(&(lock.path.clone(), lock.site.line));
-        let locks: Vec<&Pin> = inventory.pins().filter(|_| !lines.is_empty()).filter(is_its).collect();
+        let locks: Vec<&Pin> = inventory.pins().filter(is_its).collect();
         let ranges = (!locks.is_empty()).then(|| Ranges::refusing(inventory, to))?;
         let lock = locks.into_iter().find(|lock| ranges.locked(lock))?;
         Some((lock.path.clone(), lock.site.line))

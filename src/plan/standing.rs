@@ -11,14 +11,11 @@ pub(super) const LAST_OF_OLD_CHARTS: &str = "edge-24.2.5";
 /// Returns the release that a pin stands at for comparisons. An exact chart version of an old scheme that no index
 /// explained counts as the last release before the present scheme: it is that or older.
 pub fn edge_of(pin: &Pin) -> Option<EdgeVersion> {
-    let unexplained = || {
-        let exact = semver::Version::parse(pin.value.trim_start_matches('v')).is_ok();
-        if pin.form == Form::Chart && exact { LAST_OF_OLD_CHARTS.parse().ok() } else { None }
-    };
+    let unexplained = || old_chart(&pin.value).filter(|_| pin.form == Form::Chart);
     pin.version.or_else(unexplained)
 }
 
-/// Returns the last release of before charts had the version of theirs, of the version of a chart that is from then.
+/// Returns the last release of before charts had the versions of their releases, where that of a chart is from then.
 pub fn old_chart(version: &str) -> Option<EdgeVersion> {
     let version = semver::Version::parse(version.trim_start_matches('v')).ok()?;
     LAST_OF_OLD_CHARTS.parse().ok().filter(|_| version.major < 100)

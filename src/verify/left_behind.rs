@@ -136,8 +136,8 @@ fn cannot_be_edited(input: &Verification<'_>, pin: &Pin, reason: Reason) -> Find
     let shared;
     let refuses = |filter: &TagFilter| reason == Reason::Uneditable && !filter.takes(&to.chart());
     let is_filtered = pin.filter.as_ref().is_some_and(refuses);
-    let lock = Ranges::lock_of(input.inventory, pin, to).filter(|_| reason == Reason::Uneditable);
-    let locked = lock.map(|at| {
+    let lock = || Ranges::lock_of(input.inventory, pin, to);
+    let locked = (reason == Reason::Uneditable).then(lock).flatten().map(|at| {
         format!("{} has one version for it and for a range that does not take the release", said(&at))
     });
     let why = match reason {
