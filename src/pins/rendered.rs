@@ -179,15 +179,9 @@ pub(super) fn has_mark(object: &deploy::Object) -> bool {
 
 /// Says which chart has put its mark on an object that stands in a chart's output.
 pub(super) fn printed_by(object: &deploy::Object) -> Option<&'static str> {
-    let extension = object.label("linkerd.io/extension").map(deploy::Scalar::text);
-    let of_extension = match extension.as_deref() {
-        Some("viz") => Some(VIZ),
-        Some("multicluster") => Some(MULTICLUSTER),
-        _ => None,
-    };
-    let cni = object.label("linkerd.io/cni-resource").map(|_| CNI);
-    let component = object.label("linkerd.io/control-plane-component").map(|_| CONTROL_PLANE);
-    of_extension.or(cni).or(component)
+    let chart = by_labels(|key| object.label(key).map(deploy::Scalar::text));
+    // An image of what is no longer published is told as such.
+    chart.filter(|chart| linkerd::retired_chart(chart).is_none())
 }
 
 /// Tells whether an object has pods or defines a kind. Each chart of Linkerd's gives such ones, and what people put a mark of
@@ -248,17 +242,21 @@ fn version<'a>(object: &Object<'a>) -> Option<Node<'a>> {
 }
 
 fn chart_of<'a>(object: &Object<'a>) -> Option<&'a str> {
-    let value = |key: &str| object.node.text(&["metadata", "labels", key]);
     let packaged = label(object).and_then(split_label).map(|(chart, _)| chart);
-    let extension = value("linkerd.io/extension").and_then(|extension| match extension {
+    packaged.or_else(|| by_labels(|key| object.node.text(&["metadata", "labels", key])))
+}
+
+/// Says which chart labels an object so.
+fn by_labels<T: AsRef<str>>(label: impl Fn(&str) -> Option<T>) -> Option<&'static str> {
+    let extension = label("linkerd.io/extension").and_then(|extension| match extension.as_ref() {
         "viz" => Some(VIZ),
         "multicluster" => Some(MULTICLUSTER),
         "jaeger" => Some("linkerd-jaeger"),
         _ => None,
     });
-    let cni = value("linkerd.io/cni-resource").map(|_| CNI);
-    let component = value("linkerd.io/control-plane-component").map(|_| CONTROL_PLANE);
-    packaged.or(extension).or(cni).or(component)
+    let cni = label("linkerd.io/cni-resource").map(|_| CNI);
+    let component = label("linkerd.io/control-plane-component").map(|_| CONTROL_PLANE);
+    extension.or(cni).or(component)
 }
 
 /// Reads the label of linkerd-crds. What has another chart's name there has it from somebody's hand, or of a chart of their
