@@ -34,7 +34,7 @@ use super::{
 use crate::linkerd::{self, EdgeVersion};
 
 use class::is_package;
-use number::{gives_linkerds, may_be_linkerd, number, words};
+use number::{gives_linkerds, lines, may_be_linkerd, number, words};
 use speaks::{is_near, speaking_lines, speaks};
 
 pub(super) use class::{Class, class, is_chart_template, is_configuration};
@@ -280,10 +280,8 @@ fn starts(pins: &[Pin]) -> HashSet<usize> {
 }
 
 fn each_line(text: &str, mut visit: impl FnMut(usize, usize, &str)) {
-    let mut start = 0;
-    for (number, line) in text.split_inclusive('\n').enumerate() {
+    for (number, (start, line)) in lines(text).enumerate() {
         visit(number + 1, start, line);
-        start += line.len();
     }
 }
 

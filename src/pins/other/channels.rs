@@ -5,7 +5,7 @@
 
 use super::{
     entry::entry,
-    number::{Number, is_edge, may_be_linkerd, moved, number},
+    number::{Number, is_edge, lines, may_be_linkerd, moved, number},
     reads,
 };
 use crate::pins::Reason;
@@ -15,11 +15,11 @@ const LOOP: (&str, &str) = ("for ", " in ");
 
 /// Finds all of a text.
 pub(super) fn behind_channels(text: &str) -> Vec<Number> {
-    let (names, mut found, mut start) = (reads::behind_channels(text), Vec::new(), 0);
+    let (names, mut found) = (reads::behind_channels(text), Vec::new());
     // A list may be called by the plural of the name that is given each of its elements.
     let channel_of = |name: &str| names.get(name).or_else(|| names.get(name.strip_suffix('s')?)).copied();
     let mut listed = None;
-    for line in text.split_inclusive('\n').filter(|_| !names.is_empty()) {
+    for (start, line) in lines(text).filter(|_| !names.is_empty()) {
         let element = element(line).and_then(|behind| Some((listed?, behind)));
         let named = [looped(line), entry(line).map(|(_, key, behind)| (key, behind))];
         let mut channels = named.into_iter().flatten().filter_map(|(name, at)| Some((channel_of(name)?, at)));
@@ -37,7 +37,6 @@ pub(super) fn behind_channels(text: &str) -> Vec<Number> {
                 (moved(span, start), if channel == "edge-" { why } else { Some(Reason::Channel) })
             }));
         }
-        start += line.len();
     }
     found
 }

@@ -8,7 +8,7 @@ use super::{
     entry::entry,
     mapping::{Mapping, opens},
     names::is_of_release,
-    number::{Number, is_linkerd, may_be_linkerd, moved, number},
+    number::{Number, is_linkerd, lines, may_be_linkerd, moved, number},
 };
 
 /// The deepest mapping that is looked at.
@@ -31,10 +31,7 @@ pub(super) fn in_mappings(text: &str) -> Vec<Number> {
 /// Reads the lines of a text that are comments, or those that are none.
 fn in_lines(text: &str, commented: bool) -> Vec<Number> {
     let (mut open, mut found) = (Vec::<Mapping<'_>>::new(), Vec::new());
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        let at = start;
-        start += line.len();
+    for (at, line) in lines(text) {
         let is_read = is_comment(line) == commented;
         let entry = entry(line).filter(|(depth, ..)| is_read && *depth <= DEPTH);
         let is_new = entry.is_some() && line.trim_start_matches(COMMENT).starts_with("- ");

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use super::{
-    number::{Number, moved},
+    number::{Number, lines, moved},
     speaks::speaks,
 };
 use crate::pins::{
@@ -20,16 +20,15 @@ const DIGITS: usize = 2;
 
 /// Finds all of a text.
 pub(super) fn milestones(text: &str) -> Vec<Number> {
-    let (mut found, mut start, mut is_near) = (Vec::new(), 0, false);
+    let (mut found, mut is_near) = (Vec::new(), false);
     // Most texts have none.
     let is_read = text.contains(TAG);
-    for line in text.split_inclusive('\n').take_while(|_| is_read) {
+    for (start, line) in lines(text).take_while(|_| is_read) {
         let is_named = speaks(line);
         if is_named || is_near {
             found.extend(of_line(line).map(|span| (moved(span, start), Some(Reason::Channel))));
         }
         is_near = is_named;
-        start += line.len();
     }
     found
 }

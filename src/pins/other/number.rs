@@ -66,6 +66,16 @@ pub(super) fn is_linkerd(word: &str) -> bool {
     ["linkerd", "linkerd2"].iter().any(|name| word.eq_ignore_ascii_case(name))
 }
 
+/// Lists the lines of a text, with their ends, and where each begins.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut next = 0;
+    text.split_inclusive('\n').map(move |line| {
+        let start = next;
+        next += line.len();
+        (start, line)
+    })
+}
+
 pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     let ends = |c: char| {
         c.is_whitespace()

@@ -12,7 +12,8 @@ use super::{
     milestones::milestones,
     names::is_of_release,
     number::{
-        Number, gives_linkerds, is_edge, is_linkerd, is_own, may_be_linkerd, moved, names_linkerd, number,
+        Number, gives_linkerds, is_edge, is_linkerd, is_own, lines, may_be_linkerd, moved, names_linkerd,
+        number,
     },
     prose::in_prose,
     renovate::for_renovate,
@@ -21,6 +22,11 @@ use super::{
 };
 use crate::pins::version_text::{TAGS, extension};
 
+/// How a text gives a number, by lines that belong together.
+const IN_TEXTS: [fn(&str) -> Vec<Number>; 6] =
+    [in_commands, in_mappings, behind_channels, for_renovate, in_tables, milestones];
+/// How a line does by itself.
+const IN_LINES: [fn(&str) -> Vec<Number>; 3] = [in_flows, in_words, in_prose];
 /// The longest line that is read word by word: a longer one is written by programs, for programs.
 const LINE: usize = 1 << 16;
 /// The command line of Linkerd, as packages are called.
@@ -36,19 +42,12 @@ const OF_NO_RELEASE: &str = "1.0.0-edge";
 
 /// Finds all of a text, in its order.
 pub(super) fn numbers(text: &str) -> Vec<Number> {
-    let mut found = in_commands(text);
-    found.extend(in_mappings(text));
-    found.extend(behind_channels(text));
-    found.extend(for_renovate(text));
-    found.extend(in_tables(text));
-    found.extend(milestones(text));
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
+    let mut found: Vec<Number> = IN_TEXTS.into_iter().flat_map(|form| form(text)).collect();
+    for (start, line) in lines(text) {
         if line.len() <= LINE && line.bytes().any(|byte| byte.is_ascii_digit()) {
-            let of_line = in_flows(line).into_iter().chain(in_words(line)).chain(in_prose(line));
+            let of_line = IN_LINES.into_iter().flat_map(|form| form(line));
             found.extend(of_line.map(|(span, why)| (moved(span, start), why)));
         }
-        start += line.len();
     }
     found.sort_by_key(|(span, _)| span.start);
     found.dedup_by_key(|(span, _)| span.start);

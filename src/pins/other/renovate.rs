@@ -2,7 +2,7 @@
 //!
 //! In: a text. Out: the number before such a comment, or on the line below one that stands alone, where it is Linkerd's.
 
-use super::number::{Number, is_chart, is_linkerd, may_be_linkerd, moved, number, words};
+use super::number::{Number, is_chart, is_linkerd, lines, may_be_linkerd, moved, number, words};
 
 /// What such a comment begins with.
 const SIGN: &str = "renovate:";
@@ -15,10 +15,10 @@ const LINE: usize = 1 << 12;
 
 /// Finds all of a text.
 pub(super) fn for_renovate(text: &str) -> Vec<Number> {
-    let (mut found, mut start, mut above) = (Vec::new(), 0, None::<fn(&str) -> bool>);
+    let (mut found, mut above) = (Vec::new(), None::<fn(&str) -> bool>);
     // Most texts have no such comment.
     let is_read = text.contains(SIGN);
-    for line in text.split_inclusive('\n').take_while(|_| is_read) {
+    for (start, line) in lines(text).take_while(|_| is_read) {
         let at = line.find(SIGN).filter(|_| line.len() <= LINE);
         let code = line.get(..at.unwrap_or(line.len())).unwrap_or_default();
         let here = at.and_then(|at| counts(line.get(at..)?));
@@ -26,7 +26,6 @@ pub(super) fn for_renovate(text: &str) -> Vec<Number> {
         let given = asked.and_then(|counts| first_of(code, counts));
         above = here.filter(|_| given.is_none());
         found.extend(given.map(|(span, why)| (moved(span, start), why)));
-        start += line.len();
     }
     found
 }

@@ -5,7 +5,7 @@
 
 use super::{
     names::is_of_release,
-    number::{Number, gives_linkerds, may_be_linkerd, moved, number, words},
+    number::{Number, gives_linkerds, lines, may_be_linkerd, moved, number, words},
     prose::in_cell,
 };
 
@@ -20,10 +20,9 @@ const LINE: usize = 1 << 12;
 
 /// Finds all of a text.
 pub(super) fn in_tables(text: &str) -> Vec<Number> {
-    let (mut found, mut start) = (Vec::new(), 0);
-    let (mut above, mut columns) = ("", Vec::new());
+    let (mut found, mut above, mut columns) = (Vec::new(), "", Vec::new());
     let is_read = text.contains(BAR);
-    for line in text.split_inclusive('\n').take_while(|_| is_read) {
+    for (start, line) in lines(text).take_while(|_| is_read) {
         if !line.contains(BAR) || line.len() > LINE {
             columns.clear();
         } else if is_rule(line) {
@@ -37,7 +36,6 @@ pub(super) fn in_tables(text: &str) -> Vec<Number> {
             found.extend(all.map(|(span, why)| (moved(span, start), why)));
         }
         above = line;
-        start += line.len();
     }
     found
 }
