@@ -40,8 +40,10 @@ pub(super) struct Mapping<'t> {
     is_called_so: bool,
     /// It has the name of Linkerd itself.
     is_linkerd_s: bool,
-    /// It is what a module of the repository is given that is called as Linkerd, or as one of its charts.
+    /// It is what a module is given that is called as Linkerd, or as one of its charts.
     is_module_s: bool,
+    /// That module is not of this repository, and has versions of its own.
+    is_elsewhere: bool,
     /// It says that its chart is another, or its own.
     is_of_another: bool,
     /// It is an object, describes a chart, or has an image or a source of code: its version is its own.
@@ -92,6 +94,7 @@ impl<'t> Mapping<'t> {
         self.is_called_so |= self.is_item && key == "name" && first.is_some_and(is_own);
         self.is_linkerd_s |= names_package(key) && first.is_some_and(is_package);
         self.is_module_s |= key == "source" && first.is_some_and(is_module);
+        self.is_elsewhere |= key == "source" && first.is_some_and(|word| !word.starts_with('.'));
         let is_here = first.is_some_and(|word| word.starts_with("file:"));
         let is_number = first.is_some_and(|word| word.starts_with(|c: char| c.is_ascii_digit()));
         self.is_of_another |= gives_chart(key) && !is_number || key == "path" || is_here;
@@ -130,8 +133,12 @@ impl<'t> Mapping<'t> {
         let under = self.under.filter(|_| !is_its_own);
         // A copy keeps the version that Linkerd gave the chart.
         let is_copy = self.is_own_s && self.is_at_home;
+        let is_module_s = move |key: &str| {
+            let is_given = self.is_module_s && is_stem_linkerds(&stem(key));
+            is_given && (!self.is_elsewhere || says_chart(key))
+        };
         let is_version = move |key: &str, text: &str| {
-            (is_chart_s || self.is_module_s && is_stem_linkerds(&stem(key))) && gives_version(key)
+            (is_chart_s || is_module_s(key)) && gives_version(key)
                 || key.eq_ignore_ascii_case("version")
                     && (app == Some(text) || is_linkerd_s && may_be_linkerd(text))
                 || is_copy && key == "version" && !text.starts_with("0.")
@@ -160,12 +167,27 @@ fn names_package(key: &str) -> bool {
     NAMES.iter().any(|name| key.eq_ignore_ascii_case(name))
 }
 
-/// Tells whether a module of the repository is named, by a folder with a name of Linkerd's: one from elsewhere has versions of
-/// its own.
+/// Tells whether the address of a module has a name of Linkerd's: that of its folder or of its repository, or what a registry
+/// has it under.
 fn is_module(source: &str) -> bool {
-    let name = source.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-    let is_local = source.starts_with("./") || source.starts_with("../");
-    is_local && (is_linkerd(name) || is_own(name))
+    let path = source.split('?').next().unwrap_or(source).trim_end_matches('/');
+    let last = path.rsplit('/').next().unwrap_or_default();
+    let name = in_registry(path).unwrap_or(last);
+    let name = name.strip_suffix(".git").unwrap_or(name);
+    // So repositories of modules are called: `terraform-helm-linkerd`.
+    let behind = name.strip_prefix("terraform-").and_then(|rest| rest.split_once('-'));
+    let name = behind.map_or(name, |(_, name)| name);
+    is_linkerd(name) || is_own(name)
+}
+
+/// Returns the name that a module has in a registry, behind its owner and before its provider: `acme/linkerd/helm`.
+fn in_registry(path: &str) -> Option<&str> {
+    let parts: Vec<_> = path.split('/').collect();
+    match parts.as_slice() {
+        [owner, name, _] if !owner.contains(['.', ':']) => Some(*name),
+        [host, _, name, _] if host.contains('.') && !host.starts_with('.') => Some(*name),
+        _ => None,
+    }
 }
 
 /// Tells whether a key has no value on its own line but what opens there: an anchor and a comment are none.
@@ -189,6 +211,11 @@ fn gives_under(under: &str, key: &str, number: &str) -> bool {
 fn gives_chart(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
     key.ends_with("chart") || key.ends_with("chartname") || key.ends_with("chart_name")
+}
+
+/// Tells whether a key says that what it gives is of a chart.
+fn says_chart(key: &str) -> bool {
+    key.to_ascii_lowercase().contains("chart")
 }
 
 /// Returns what a key says beside that it gives a chart or the version of one: `viz` of `vizChart`, and of `viz_chart_version`.

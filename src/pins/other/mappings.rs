@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_module_of_the_repository_is_given_a_version_of_its_chart() {
+    fn a_module_is_given_a_version_of_its_chart() {
         let of = |source: &str| {
             format!(
                 "module \"mesh\" {{\n  source        = \"{source}\"\n  chart_version = \"2.15.4\"\n  \
@@ -161,7 +161,17 @@ mod tests {
         }
         let viz = of("./linkerd").replace("  chart_version", "  viz_chart_version");
         assert_eq!(found(&viz), [("2.15.4", Some(Reason::Channel))]);
-        for source in ["../mesh", "acme/linkerd", "git::https://git.test/linkerd"] {
+        for source in [
+            "git::https://git.test/modules.git//linkerd?ref=v2.1.0",
+            "github.com/acme/terraform-helm-linkerd.git",
+            "acme/linkerd/helm",
+            "registry.acme.test/acme/linkerd-viz/helm",
+        ] {
+            assert_eq!(found(&of(source)), [("2.15.4", Some(Reason::Channel))], "{source}");
+            let own = of(source).replace("  chart_version", "  version");
+            assert_eq!(found(&own), [], "one from elsewhere has versions of its own: {source}");
+        }
+        for source in ["../mesh", "acme/mesh/linkerd", "github.com/linkerd/mesh", "acme/linkerd-await/helm"] {
             assert_eq!(found(&of(source)), [], "{source}");
         }
     }
