@@ -153,7 +153,9 @@ fn named(
         let first = numbers.partition_point(|(span, _)| span.start < start);
         let of_line = numbers.iter().skip(first).take_while(|(span, _)| span.start < start + line.len());
         let is_range = |span: &Range<usize>| {
-            let is_tag = line.get(span.clone()).is_some_and(|range| range.starts_with("edge-"));
+            let range = line.get(span.clone()).unwrap_or_default();
+            // What ends as a range says that it is one.
+            let is_tag = range.starts_with("edge-") && !range.ends_with(|c: char| c.is_ascii_digit());
             is_tag || near(number) && !is_tag_of_another(span.start)
         };
         let others = of_other_channels(line)
@@ -461,6 +463,8 @@ mod tests {
         let expected = [range(1, "edge-26.8.x"), range(2, "2026.8.x"), range(3 + NEAR, "edge-26.x")];
         assert_eq!(found(&text), expected);
         assert_eq!(found("ansible=edge-26.8.x\n"), []);
+        let text = format!("linkerd=edge-26.8\n{far}ansible=edge-26.9\n");
+        assert_eq!(found(&text), [range(1, "edge-26.8")], "a month is Linkerd's near its name");
     }
 
     #[test]

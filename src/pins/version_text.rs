@@ -174,16 +174,20 @@ pub(super) fn of_other_channels(line: &str) -> impl Iterator<Item = Range<usize>
     })
 }
 
-/// Finds what names many releases of the edge channel in a line, by its tags or by its charts: `edge-26.8.x`, `2026.*`.
+/// Finds what names many releases of the edge channel in a line, by its tags or by its charts: `edge-26.8.x`, `2026.*`; a month
+/// names those of it by itself: `edge-26.8`.
 pub(super) fn edge_ranges(line: &str) -> impl Iterator<Item = Range<usize>> {
     let all = [TAGS[0], "20"].into_iter().flat_map(move |begin| line.match_indices(begin));
     all.filter_map(move |(start, begin)| {
         let (before, rest) = (line.get(..start)?, line.get(start + begin.len()..)?);
         let is_number = |b: &u8| b.is_ascii_digit() || *b == b'.';
         let length = rest.as_bytes().iter().take(MONTHS).take_while(|b| is_number(b)).count();
-        let behind = rest.get(length..)?.strip_prefix(['x', 'X', '*'])?;
+        let (numbers, behind) = rest.split_at_checked(length)?;
         // What a range leaves open is the month or the number.
-        let numbers = rest.get(..length)?.strip_suffix('.')?;
+        let (numbers, behind) = match behind.strip_prefix(['x', 'X', '*']) {
+            Some(behind) => (numbers.strip_suffix('.')?, behind),
+            None => month(rest, numbers).filter(|_| begin == TAGS[0])?,
+        };
         let open = if numbers.contains('.') { "1" } else { "12.1" };
         let first = format!("{begin}{numbers}.{open}");
         let is_release = first.parse::<EdgeVersion>().is_ok() || EdgeVersion::from_chart(&first).is_some();
@@ -194,6 +198,13 @@ pub(super) fn edge_ranges(line: &str) -> impl Iterator<Item = Range<usize>> {
         };
         (is_release && stands && !behind.starts_with(goes_on)).then(|| start..line.len() - behind.len())
     })
+}
+
+/// Parts a text that begins with numbers behind a month, where no number of a release follows.
+fn month<'t>(text: &'t str, numbers: &str) -> Option<(&'t str, &'t str)> {
+    let (month, behind) = text.split_at_checked(numbers.trim_end_matches('.').len())?;
+    let is_number = behind.trim_start_matches('.').starts_with(|c: char| c.is_ascii_digit());
+    (month.contains('.') && !is_number).then_some((month, behind))
 }
 
 /// Tells whether a dash and a release may follow on a text: a folder of the CLI is called `linkerd-edge-26.8.2`, a shell
@@ -449,18 +460,9 @@ mod tests {
         ] {
             assert_eq!(found(line).as_deref(), Some(name), "{line}");
         }
-        for line in [
-            "linkerd2-stable-chart",
-            "stable-3.1.0",
-            "stable-2",
-            "x_stable-2.1.0",
-            "spark-stable-2.1.0",
-            "stable-25.1.2",
-            "preview-3.1.0",
-            "preview-2025.1.2",
-        ] {
-            assert_eq!(found(line), None, "{line}");
-        }
+        let others =
+            "linkerd2-stable-chart stable-3.1.0 stable-2 x_stable-2.1.0 spark-stable-2.1.0 stable-25.1.2";
+        assert_eq!(found(&format!("{others} preview-3.1.0 preview-2025.1.2")), None);
     }
 
     #[test]
@@ -471,19 +473,15 @@ mod tests {
             ["edge-26.8.x", "edge-26.*", "edge-26.12.X"]
         );
         assert_eq!(found("version: 2026.8.x # was v2024.x"), ["2026.8.x", "2024.x"]);
-        for line in [
-            "edge-26.8.1",
-            "edge-26.13.x",
-            "edge-26.8.1.x",
-            "edge-26x",
-            "edge-26.8.xml",
-            "edge-26.8.x-spark",
-            "spark-edge-26.8.x",
-            "12026.8.x 1.2026.x linkerd-2026.x",
-            "2016.8.x",
-        ] {
-            assert_eq!(found(line), [""; 0], "{line}");
-        }
+        assert_eq!(
+            found("since edge-25.11, edge-26.8+, or edge-26.12."),
+            ["edge-25.11", "edge-26.8", "edge-26.12"]
+        );
+        let others =
+            "edge-26.8.1 edge-26.11.10 edge-26 edge-26.13 edge-26.13.x edge-26.8.1.x edge-26x edge-26.8.xml";
+        assert_eq!(found(others), [""; 0]);
+        let others = "edge-26.8.x-spark edge-26.8-spark spark-edge-26.8.x spark-edge-26.8 edge-26.8_1";
+        assert_eq!(found(&format!("{others} 12026.8.x 1.2026.x linkerd-2026.x 2026.8 2016.8.x")), [""; 0]);
     }
 
     #[test]

@@ -219,7 +219,7 @@ fn says_chart(key: &str) -> bool {
 }
 
 /// Returns what a key says beside that it gives a chart or the version of one: `viz` of `vizChart`, and of `viz_chart_version`.
-fn stem(key: &str) -> String {
+pub(super) fn stem(key: &str) -> String {
     let lower = key.to_ascii_lowercase();
     let mut key = lower.as_str();
     for word in ["version", "name", "chart"] {
@@ -230,7 +230,7 @@ fn stem(key: &str) -> String {
 
 /// Tells whether what a key says beside that it gives a version is no name of another chart: a module of Linkerd's may bring
 /// those of others too.
-fn is_stem_linkerds(stem: &str) -> bool {
+pub(super) fn is_stem_linkerds(stem: &str) -> bool {
     stem.is_empty() || stem.contains("linkerd") || is_own(&format!("linkerd-{}", stem.replace('_', "-")))
 }
 

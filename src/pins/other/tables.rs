@@ -1,12 +1,15 @@
 //! Step 5, pins: tables of Markdown with a column that a name of releases heads, `| Kubernetes | Linkerd |`, or with a row of
-//! which a key says whose version it has, as terraform-docs writes them: `| linkerd_version | string | "2.14.10" |`.
+//! which a key says whose version it has, as terraform-docs writes them: `| linkerd_version | string | "2.14.10" |`. Where the
+//! title of the text names Linkerd, the key need not.
 //!
 //! In: a text. Out: the numbers in such a column, or in such a row, that count as Linkerd's releases do.
 
 use super::{
+    mapping::{is_stem_linkerds, stem},
     names::is_of_release,
     number::{Number, gives_linkerds, lines, may_be_linkerd, moved, number, words},
     prose::in_cell,
+    speaks::speaks,
 };
 
 /// What parts cells.
@@ -17,11 +20,17 @@ const AROUND: [char; 6] = [' ', '\t', '`', '"', '\'', '*'];
 const FILLS: [&str; 4] = ["a", "the", "of", "for"];
 /// The longest row that is read.
 const LINE: usize = 1 << 12;
+/// How the title of a text begins.
+const TITLE: &str = "# ";
+/// How a key ends that gives the version of a chart.
+const OF_CHART: &str = "chart_version";
 
 /// Finds all of a text.
 pub(super) fn in_tables(text: &str) -> Vec<Number> {
     let (mut found, mut above, mut columns) = (Vec::new(), "", Vec::new());
     let is_read = text.contains(BAR);
+    let title = text.lines().take_while(|_| is_read).find(|line| line.starts_with(TITLE));
+    let is_titled_so = title.is_some_and(speaks);
     for (start, line) in lines(text).take_while(|_| is_read) {
         if !line.contains(BAR) || line.len() > LINE {
             columns.clear();
@@ -32,7 +41,7 @@ pub(super) fn in_tables(text: &str) -> Vec<Number> {
             let numbers = own.flat_map(|((cell, at), _)| {
                 in_cell(cell).into_iter().map(move |(span, why)| (moved(span, at), why))
             });
-            let all = numbers.chain(in_row(line));
+            let all = numbers.chain(in_row(line, is_titled_so));
             found.extend(all.map(|(span, why)| (moved(span, start), why)));
         }
         above = line;
@@ -52,10 +61,10 @@ fn is_headed(cell: &str) -> bool {
 }
 
 /// Reads the number of a row that stands alone in a cell behind one which says that it is a version of Linkerd's.
-fn in_row(row: &str) -> Option<Number> {
+fn in_row(row: &str, is_titled_so: bool) -> Option<Number> {
     let mut counts: Option<fn(&str) -> bool> = None;
     for (cell, at) in cells(row) {
-        counts = counting(cell).or(counts);
+        counts = counting(cell, is_titled_so).or(counts);
         let plain = cell.trim_matches(AROUND);
         let found = counts.zip(number(plain, 0)).filter(|(_, (span, _))| span.end == plain.len());
         if let Some((counts, (span, why))) = found {
@@ -69,15 +78,17 @@ fn in_row(row: &str) -> Option<Number> {
 
 /// Tells which numbers count as versions of Linkerd's behind a cell that is a key or a description of them, or a link with such
 /// a text.
-fn counting(cell: &str) -> Option<fn(&str) -> bool> {
+fn counting(cell: &str, is_titled_so: bool) -> Option<fn(&str) -> bool> {
     let linked = cell.split_once("](").and_then(|(before, _)| before.rsplit_once('['));
     let text = linked.map_or(cell, |(_, text)| text);
     let said = words(text).filter(|word| !FILLS.iter().any(|fill| word.eq_ignore_ascii_case(fill)));
-    let key = said.map(|word| word.trim_matches(['*', ':'])).collect::<Vec<_>>().join("_");
-    if gives_linkerds(&key) {
+    let key = said.map(|word| word.trim_matches(['*', ':', '_'])).collect::<Vec<_>>().join("_");
+    let lower = key.to_ascii_lowercase();
+    let is_chart_s = || lower.ends_with(OF_CHART) && is_stem_linkerds(&stem(&lower));
+    if gives_linkerds(&key) || is_titled_so && is_chart_s() {
         return Some(|_| true);
     }
-    let is_version = key.to_ascii_lowercase().ends_with("version");
+    let is_version = lower.ends_with("version");
     (is_version && is_of_release(&key)).then_some(may_be_linkerd)
 }
 
@@ -137,5 +148,16 @@ mod tests {
         ] {
             assert_eq!(found(other), [], "{other}");
         }
+    }
+
+    #[test]
+    fn a_key_need_not_name_what_a_text_is_about() {
+        let rows = "| [chart\\_version](#a) | The chart | `\"2.14.10\"` |\n| viz_chart_version | The chart | 30.12.11 |\n\
+                    | cert_manager_chart_version | The chart | 1.13.0 |\n| kube_version | | 1.29.1 |\n";
+        let both = [("2.14.10", Some(Reason::Channel)), ("30.12.11", Some(Reason::Channel))];
+        for title in ["# Install [Linkerd](https://acme.example)", "# terraform-helm-linkerd"] {
+            assert_eq!(found(&format!("{title}\n\n{rows}")), both, "{title}");
+        }
+        assert_eq!(found(&format!("# Traefik\n\n{rows}\n## Linkerd\n")), []);
     }
 }
