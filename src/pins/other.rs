@@ -3,6 +3,7 @@
 //! In: a file's name and text. Out: `other` pins, which are reported and never moved; the lines of scripts that would render or
 //! install an old release again.
 
+mod badges;
 mod channels;
 mod class;
 mod commands;

@@ -157,7 +157,7 @@ impl<'t> Mapping<'t> {
 }
 
 /// Tells whether an address is that of Linkerd's own page, which its charts call their home.
-fn is_home(address: &str) -> bool {
+pub(super) fn is_home(address: &str) -> bool {
     let page = address.split_once("://").map_or(address, |(_, page)| page);
     page.trim_end_matches('/') == "linkerd.io"
 }

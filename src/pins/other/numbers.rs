@@ -6,6 +6,7 @@
 //! is given one that the text reads behind the word of a channel.
 
 use super::{
+    badges::in_badge,
     channels::{behind_channels, values},
     commands::in_commands,
     mappings::{in_flows, in_mappings},
@@ -23,8 +24,8 @@ use super::{
 use crate::pins::version_text::{TAGS, extension};
 
 /// How a text gives a number, by lines that belong together.
-const IN_TEXTS: [fn(&str) -> Vec<Number>; 6] =
-    [in_commands, in_mappings, behind_channels, for_renovate, in_tables, milestones];
+const IN_TEXTS: [fn(&str) -> Vec<Number>; 7] =
+    [in_commands, in_mappings, behind_channels, for_renovate, in_tables, milestones, in_badge];
 /// How a line does by itself.
 const IN_LINES: [fn(&str) -> Vec<Number>; 3] = [in_flows, in_words, in_prose];
 /// The longest line that is read word by word: a longer one is written by programs, for programs.
