@@ -1,6 +1,6 @@
-//! Step 5, pins: keys of lines, as many languages write them.
+//! Step 5, pins: keys of lines, as many languages write them, and the heads of sections.
 //!
-//! In: a line. Out: how deep it stands, its key, and where what is behind it begins.
+//! In: a line. Out: how deep it stands, its key, and where what is behind it begins; or the name of the section that it begins.
 
 /// How languages begin a definition that has all that follows deeper.
 const DEFINES: [&str; 3] = ["(define-public ", "(define ", "class "];
@@ -25,6 +25,17 @@ pub(super) fn entry(line: &str) -> Option<(usize, &str, usize)> {
         false => key.trim_end().trim_matches(['"', '\'', '`', '*']),
     };
     is_name(name).then_some((depth, name, sign + 1))
+}
+
+/// Reads the last name of the section that a line begins, as INI and TOML write it: `linkerd` of `[tools.linkerd]`.
+pub(super) fn section(line: &str) -> Option<&str> {
+    let whole = bracketed(line.trim_end())?;
+    let name = bracketed(whole).unwrap_or(whole).rsplit('.').next()?.trim_matches([' ', '"', '\'']);
+    is_name(name).then_some(name)
+}
+
+fn bracketed(text: &str) -> Option<&str> {
+    text.strip_prefix('[')?.strip_suffix(']')
 }
 
 /// Reads the name of a definition that has nothing but its name, and a parent, on its line: `(define-public linkerd`,
@@ -80,6 +91,9 @@ mod tests {
             let found = entry(line).map(|(depth, key, behind)| (depth, key, &line[behind..]));
             assert_eq!(found, Some((depth, key, value)), "{line}");
         }
+        let sections = ["[linkerd]\n", "[[tools.\"linkerd\"]]", "[ a.linkerd ]"];
+        assert_eq!(sections.map(section), [Some("linkerd"); 3]);
+        assert_eq!(["  [a]", "[a] = 1", "[a, b]", "[]"].map(section), [None; 4]);
         for line in [
             "resource \"helm_release\" \"a\" {",
             "module \"linkerd\" {",

@@ -5,7 +5,7 @@
 use std::iter;
 
 use super::{
-    entry::entry,
+    entry::{entry, section},
     mapping::{Mapping, opens},
     names::is_of_release,
     number::{Number, is_linkerd, lines, may_be_linkerd, moved, number},
@@ -31,8 +31,14 @@ pub(super) fn in_mappings(text: &str) -> Vec<Number> {
 /// Reads the lines of a text that are comments, or those that are none.
 fn in_lines(text: &str, commented: bool) -> Vec<Number> {
     let (mut open, mut found) = (Vec::<Mapping<'_>>::new(), Vec::new());
+    let mut of_section = None;
     for (at, line) in lines(text) {
         let is_read = is_comment(line) == commented;
+        if let Some(name) = section(line).filter(|_| is_read) {
+            found.extend(open.drain(..).flat_map(Mapping::into_versions));
+            of_section = Some(name);
+            continue;
+        }
         let entry = entry(line).filter(|(depth, ..)| is_read && *depth <= DEPTH);
         let is_new = entry.is_some() && line.trim_start_matches(COMMENT).starts_with("- ");
         let is_form = line.trim_start().starts_with('(');
@@ -47,7 +53,8 @@ fn in_lines(text: &str, commented: bool) -> Vec<Number> {
         }
         if open.last().is_none_or(|last| last.depth < depth) {
             let is_item = is_new || is_form || open.last().is_some_and(|last| last.holds_chart);
-            open.push(Mapping::new(depth, is_item, open.last().and_then(Mapping::above)));
+            let under = open.last().map_or(of_section, Mapping::above);
+            open.push(Mapping::new(depth, is_item, under));
         }
         found.extend(of_key(line, depth, key, &open).map(|(span, why)| (moved(span, at), why)));
         if let Some(mapping) = open.last_mut() {
@@ -280,6 +287,9 @@ mod tests {
             "# variable \"linkerd_chart_version\" {\n#   default = \"2.14.3\"\n# }\n",
             "{\"variable\": {\"linkerd_version\": {\"default\": \"2.14.3\"}}}\n",
             "Parameters:\n  LinkerdVersion:\n    Type: String\n    Default: 2.14.3\n",
+            "[linkerd]\nversion = 2.14.3\nkube = 2.1.0\n\n[kube]\nversion = 2.1.0\n",
+            "[[tools.\"linkerd\"]]\nversion = \"2.14.3\"\n",
+            "[mesh]\nname = linkerd\nversion = 2.14.3\n[mesh.kube]\nversion = 2.1.0\n",
         ] {
             assert_eq!(found(told), [("2.14.3", Some(Reason::Channel))], "{told}");
         }
@@ -306,6 +316,9 @@ mod tests {
             "linkerd_await_checksums:\n  2.10.1: abc\n",
             "linkerd_checksums: {}\nchecksums:\n  2.10.1: abc\n",
             "variable \"linkerd_await_version\" {\n  default = \"2.1.0\"\n}\n",
+            "[mesh]\nname = linkerd\n[kube]\nversion = 2.1.0\n",
+            "[linkerd]\n[kube]\nversion = 2.1.0\n",
+            "[linkerd]\nawait_version = 2.1.0\n",
             "variable \"linkerd\" {\n  default = true\n}\nvariable \"mesh\" {\n  default = \"2.1.0\"\n}\n",
         ] {
             assert_eq!(found(other), [], "{other}");
