@@ -1,12 +1,14 @@
 //! Step 5, pins: releases that text for people names by their numbers: `Upgrade Linkerd to v2.14.10`.
 //!
 //! In: a line. Out: the numbers behind the name of Linkerd, of its edge channel or of one of its charts, of a key or of a command
-//! that brings it, with nothing but words like `version` between them, where they count as its releases do; and those that
-//! words like `and` join to them.
+//! that brings it, with nothing but words like `version` between them, where they count as its releases do, or behind a chart or
+//! a part as its charts did; and those that words like `and` join to them.
+
+use std::ops::RangeInclusive;
 
 use super::{
     names::{brings_release, is_of_release},
-    number::{Number, is_edge, is_linkerd, is_old_edge, is_own, may_be_linkerd, number, words},
+    number::{Number, is_edge, is_linkerd, is_own, may_be_linkerd, number, words},
     speaks::speaks,
 };
 
@@ -104,7 +106,8 @@ fn behind(line: &str, mut after: Option<fn(&str) -> bool>) -> Vec<Number> {
         let is_chart = is_own(plain) && !is_linkerd(plain);
         let says = || is_of_release(plain) || brings_release(plain) && plain == rest;
         let is_named = !is_chart && (is_linkerd(plain) || speaks && says());
-        if is_chart || is_named || after.is_none() {
+        let behind_part = after.and_then(|_| of_part(plain));
+        if is_chart || is_named || behind_part.is_some() || after.is_none() {
             listed = None;
         }
         let may_stand = match listed {
@@ -112,10 +115,11 @@ fn behind(line: &str, mut after: Option<fn(&str) -> bool>) -> Vec<Number> {
             Some(_) => JOINS.contains(&plain),
         };
         match after {
-            _ if is_chart => after = Some(is_of_edge),
+            _ if is_chart => after = of_chart(plain),
             // A comma ends what is said of it.
             _ if is_named => after = (!rest.ends_with(',')).then_some(may_be_linkerd),
             None if plain.eq_ignore_ascii_case("edge") => after = Some(is_edge),
+            Some(_) if behind_part.is_some() => after = behind_part,
             Some(counts) if !may_stand => {
                 let text = line.get(..at + plain.len()).filter(|_| listed != Some(false));
                 let named = text.and_then(|text| number(text, at));
@@ -153,9 +157,29 @@ fn before_name(line: &str) -> impl Iterator<Item = Number> {
     })
 }
 
-/// Tells whether a number behind a chart's name is one of the edge channel's.
-fn is_of_edge(number: &str) -> bool {
-    is_edge(number) || is_old_edge(number)
+/// Returns how the numbers behind a chart's name count.
+fn of_chart(name: &str) -> Option<fn(&str) -> bool> {
+    name.rsplit('-').next().and_then(of_part).or(Some(may_be_linkerd))
+}
+
+/// Returns how those behind a part of Linkerd do, where a word is the last of its name: as releases, or as the charts of the
+/// stable channel did from 2.12 to 2.14.
+fn of_part(word: &str) -> Option<fn(&str) -> bool> {
+    let counts: fn(&str) -> bool = match word.to_ascii_lowercase().as_str() {
+        "crds" => |number| may_be_linkerd(number) || is_second(number, 4..=8),
+        "plane" | "control-plane" => |number| may_be_linkerd(number) || is_second(number, 9..=16),
+        "viz" | "multicluster" | "jaeger" | "cni" => {
+            |number| may_be_linkerd(number) || number.starts_with("30.")
+        }
+        _ => return None,
+    };
+    Some(counts)
+}
+
+/// Tells whether the second part of a number that begins with 1 is one of these.
+fn is_second(number: &str, of: RangeInclusive<u8>) -> bool {
+    let second = number.strip_prefix("1.").and_then(|rest| rest.split('.').next());
+    second.and_then(|second| second.parse::<u8>().ok()).is_some_and(|second| of.contains(&second))
 }
 
 /// Tells whether a word, or the address of a link, says nothing of what the number behind it is of.
@@ -226,8 +250,24 @@ mod tests {
         ] {
             assert_eq!(found(line), [("1.18.11-edge", None)], "{line}");
         }
+        for (line, version) in [
+            ("linkerd-viz 30.12.11", "30.12.11"),
+            ("| a | [linkerd-crds](https://acme.example) | `1.8.0` | 1.6.1 |", "1.8.0"),
+            ("Linkerd control plane (chart 1.16.11)", "1.16.11"),
+            ("linkerd2-cni v2.11.4 and Prometheus 30.1.1", "2.11.4"),
+        ] {
+            assert_eq!(found(line), [(version, Some(Reason::Channel))], "{line}");
+        }
+        let both = [("1.16.11", Some(Reason::Channel)), ("30.12.11", Some(Reason::Channel))];
+        assert_eq!(found("Linkerd: Control plane 1.16.11, Viz 30.12.11, Prometheus 30.1.1"), both);
         for line in [
             "linkerd-viz 1.0.0",
+            "linkerd-crds 30.12.11",
+            "linkerd-control-plane 1.8.0",
+            "Linkerd 30.12.11",
+            "viz 30.12.11",
+            "Linkerd and the control plane 1.16.11",
+            "Linkerd viz of Kubernetes 30.12.11",
             "Linkerd and Prometheus 2.12.0-edge",
             "Linkerd and Prometheus 2.12.0",
             "linkerd-smi 2.1.0",
