@@ -48,7 +48,7 @@ pub(super) fn apart(
     found.into_values().map(|lots| Group::of(lots.into_iter().cloned().collect())).collect()
 }
 
-/// Sets the own one apart, with the proxies that are in no other.
+/// Sets the own one apart, with its proxies.
 pub(super) fn own(lots: &[Lot], groups: &[Group], servers: &Servers, marks: &[Mark]) -> Option<Group> {
     let [_, name] = argo::OWN_CLUSTER;
     let told: BTreeSet<&str> = servers.values().map(String::as_str).collect();
@@ -60,12 +60,10 @@ pub(super) fn own(lots: &[Lot], groups: &[Group], servers: &Servers, marks: &[Ma
     if groups.is_empty() || !groups.iter().all(|group| group.lots.iter().all(is_apart)) {
         return None;
     }
-    let known: BTreeSet<usize> = groups.iter().flat_map(|group| &group.marks).copied().collect();
-    let is_own =
-        |mark: &usize| !known.contains(mark) && marks.get(*mark).is_some_and(|mark| mark.role == Role::Proxy);
+    let is_proxy = |mark: &usize| marks.get(*mark).is_some_and(|mark| mark.role == Role::Proxy);
     let own = lots.iter().filter(|lot| is_hubs(lot)).map(|lot| Lot {
         away: Some(Away::Named(name.to_owned())),
-        marks: lot.marks.iter().copied().filter(is_own).collect(),
+        marks: lot.marks.iter().copied().filter(is_proxy).collect(),
         waits: Waiting::default(),
         ..lot.clone()
     });

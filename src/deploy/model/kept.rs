@@ -1,6 +1,6 @@
 //! What is kept of a build once it is dropped, sorted by what others want of it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use crate::{
     deploy::{argo, flux, handed, kinds, kyverno, object::Object, openshift, value::Scalar},
@@ -44,23 +44,16 @@ impl Kept {
     }
 
     /// Adds to what files have the Secrets of clusters that others than those here deploy. What stands in one of these files is
-    /// there, and of two that are called alike nobody here knows which is meant.
+    /// there.
     pub fn with_clusters(mut files: Vec<Self>, objects: &[Object]) -> Vec<Self> {
-        let called = |secret: &Object| {
-            let text = |scalar: Option<&Scalar>| scalar.map(|scalar| scalar.text().into_owned());
-            (text(secret.namespace()), text(secret.name()))
-        };
-        let secrets: Vec<&Object> = objects.iter().filter(|object| argo::is_cluster(object)).collect();
-        let mut times: HashMap<_, usize> = HashMap::new();
-        secrets.iter().for_each(|secret| *times.entry(called(secret)).or_default() += 1);
         let read: HashSet<&RepoPath> =
             files.iter().flat_map(|kept| &kept.references).map(|object| &object.file).collect();
         let is_read = |secret: &Object| {
             let mut origins = secret.name().into_iter().flat_map(Scalar::origins);
             origins.any(|at| read.contains(&at.source.path))
         };
-        let is_one = |secret: &&Object| times.get(&called(secret)) == Some(&1) && !is_read(secret);
-        let references = secrets.into_iter().filter(is_one).cloned().collect();
+        let secrets = objects.iter().filter(|object| argo::is_cluster(object) && !is_read(object));
+        let references = secrets.cloned().collect();
         files.push(Self { references, ..Self::default() });
         files
     }

@@ -65,8 +65,6 @@ const JOINS: [&str; 10] = ["", "-", "–", "→", "/", "&", "and", "or", "to", "
 /// What may stand around a word.
 const AROUND: [char; 17] =
     ['*', '_', ':', ';', ',', '.', '"', '\'', '`', '+', '<', '>', '=', '~', '^', '#', '%'];
-/// What ends a list of numbers.
-const ENDS: [char; 5] = ['|', '(', ')', ']', '<'];
 /// What stands between a number and the name of what it is of.
 const OF: &str = " of ";
 
@@ -130,9 +128,6 @@ fn behind(line: &str, mut after: Option<fn(&str) -> bool>) -> Vec<Number> {
             }
             Some(_) if !plain.is_empty() => listed = listed.map(|_| true),
             _ => {}
-        }
-        if listed.is_some() && part.ends_with(ENDS) {
-            after = None;
         }
     }
     found
