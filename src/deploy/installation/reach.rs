@@ -333,11 +333,12 @@ impl Walk<'_> {
 
     /// Takes what a root leaves as its cluster has it of what it is given, and of what it makes.
     fn leave_parts(&mut self, root: &Object, made: &Made, seat: Seat, cluster: &Cluster<'_>) {
-        let places = self.places;
-        for application in &made.objects {
-            let kept = argo::kept(root, application);
+        let (places, charts) = (self.places, self.charts);
+        let charted = made.charts.iter().filter(|chart| !chart.is_off).flat_map(|chart| charts.of(chart));
+        for object in made.objects.iter().chain(charted) {
+            let kept = argo::kept(root, object);
             if !kept.is_empty() {
-                let seat = top::away(application).or_else(|| seat.clone());
+                let seat = top::away(object).or_else(|| seat.clone());
                 let reach = self.reaches.entry(seat).or_default();
                 kept.into_iter().for_each(|part| reach.leave(part, places));
             }
