@@ -14,7 +14,7 @@ use super::{
     typed::{Typed, typed},
     value::{Scalar, Value},
 };
-use crate::repo::{Entry, RepoPath};
+use crate::repo::RepoPath;
 
 /// What Helm gives to every dependency.
 const GLOBAL: &str = "global";
@@ -144,22 +144,15 @@ fn taken_in(files: &dyn Files, folder: &str) -> Option<(RepoPath, Vec<Value>)> {
     (!all.is_empty()).then_some((path, all))
 }
 
-/// Lists the charts that lie unpacked in one and that it does not name.
+/// Reads the charts that lie unpacked in one and that it does not name.
 fn unpacked(files: &dyn Files, folder: &str, names: &BTreeSet<String>) -> Vec<Value> {
-    let Some(inside) = RepoPath::resolve(folder, "charts") else { return Vec::new() };
-    let folder_of = |entry: &Entry| {
-        let below = entry.path.as_str().strip_prefix(inside.as_str())?.strip_prefix('/')?;
-        let (name, file) = below.split_once('/')?;
-        let is_chart = file == "Chart.yaml" && !name.starts_with(['_', '.']) && !names.contains(name);
-        is_chart.then(|| name.to_owned())
-    };
-    let item = |name: String| {
-        let (_, chart) = document(files, inside.as_str(), &format!("{name}/Chart.yaml"))?;
+    let item = |name: &String| {
+        let (_, chart) = document(files, folder, &format!("charts/{name}/Chart.yaml"))?;
         let own = chart.text(&["name"]).filter(|own| !names.contains(&**own))?;
         let repository = Value::made(&format!("file://charts/{name}"));
         Some(Value::map([("name", Value::made(&own)), ("repository", repository)]))
     };
-    files.below(inside.as_str()).iter().filter_map(folder_of).filter_map(item).collect()
+    tree_chart::unpacked(files, folder).difference(names).filter_map(item).collect()
 }
 
 /// Reads the file that names what a chart depends on. Helm 2 had one of its own for that.

@@ -38,7 +38,7 @@ use trace::{Comparison, Printed};
 pub use crate::helm::Evaluate;
 pub use evaluations::Evaluations;
 pub use outcome::ChartOutcome;
-pub use package::{Package, is_chart};
+pub use package::{Package, is_chart, unpacked};
 
 /// Charts that are evaluated, each as often as it is deployed.
 const EVALUATIONS: usize = 1_000;

@@ -15,7 +15,7 @@ use crate::{
         value::{Scalar, Source, Value},
     },
     helm::HelmError,
-    repo::{Mode, RepoPath},
+    repo::{Entry, Mode, RepoPath},
 };
 
 /// Files of one chart with all that it depends on.
@@ -90,6 +90,18 @@ pub struct Schema {
 /// Says whether a folder of the tree is a chart.
 pub fn is_chart(files: &dyn Files, folder: &str) -> bool {
     RepoPath::resolve(folder, "Chart.yaml").is_some_and(|path| files.has(path.as_str()))
+}
+
+/// Lists the charts that lie unpacked in one, by their folders in `charts/`: they are parts of it, named or not. Helm passes over
+/// those whose names begin with a sign (`LoadFiles`).
+pub fn unpacked(files: &dyn Files, folder: &str) -> BTreeSet<String> {
+    let Some(inside) = RepoPath::resolve(folder, "charts") else { return BTreeSet::new() };
+    let name = |entry: &Entry| {
+        let below = entry.path.as_str().strip_prefix(inside.as_str())?.strip_prefix('/')?;
+        let name = below.strip_suffix("/Chart.yaml")?;
+        (!name.contains('/') && !name.starts_with(['_', '.'])).then(|| name.to_owned())
+    };
+    files.below(inside.as_str()).iter().filter_map(name).collect()
 }
 
 // === impl Package ===
@@ -299,22 +311,13 @@ impl Reader<'_> {
                 self.inner(from.as_str(), (place, &name), (key, dependency.clone()), depth)?;
             }
         }
-        // What lies in `charts/` is a part of the chart, named or not.
-        let below =
-            format!("{}charts/", if folder.is_empty() { String::new() } else { format!("{folder}/") });
-        let names: BTreeSet<String> = self
-            .files
-            .below(below.trim_end_matches('/'))
-            .iter()
-            .filter_map(|entry| entry.path.as_str().strip_prefix(&below)?.strip_suffix("/Chart.yaml"))
-            .filter(|name| !name.contains('/'))
-            .map(str::to_owned)
-            .collect();
-        for name in names {
+        for name in unpacked(self.files, folder) {
             if (self.foreign)(&name) {
                 left_out.insert(name);
-            } else if !inner.contains(&name) {
-                self.inner(&format!("{below}{name}"), (place, &name), (name.clone(), Value::empty()), depth)?;
+            } else if !inner.contains(&name)
+                && let Some(from) = RepoPath::resolve(folder, &format!("charts/{name}"))
+            {
+                self.inner(from.as_str(), (place, &name), (name.clone(), Value::empty()), depth)?;
             }
         }
         Ok(left_out)

@@ -53,6 +53,23 @@ fn what_a_schema_refuses_is_told_of_each_chart_that_is_switched_on() {
 }
 
 #[test]
+fn what_is_put_by_in_a_chart_is_no_part_of_it() {
+    let versions = |folder: &str| {
+        let [chart, template] =
+            ["Chart.yaml", "templates/a.yaml"].map(|file| format!("c/charts/{folder}/{file}"));
+        versions_of(&evaluated(&[
+            ("c/templates/a.yaml", "kind: A\n"),
+            (&chart, "apiVersion: v2\nname: old\nversion: 0.1.0\n"),
+            (&template, "kind: A\nv: 2026.8.2\n"),
+        ]))
+    };
+    assert_eq!(versions("old").len(), 1);
+    for folder in ["_old", ".old"] {
+        assert_eq!(versions(folder), [""; 0], "{folder}");
+    }
+}
+
+#[test]
 fn plain_forms_are_followed_to_where_they_were_written() {
     let rendered = evaluated(&[
         (
