@@ -15,6 +15,7 @@ mod name;
 mod places;
 mod reach;
 mod reached;
+mod together;
 mod top;
 
 use std::{collections::BTreeSet, ops::Range};

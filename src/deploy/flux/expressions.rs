@@ -85,10 +85,9 @@ fn checked(spec: &Value, objects: &[Object], versions: &Versions<'_>) -> Vec<Gua
     found
 }
 
-/// Lists what releases, and other objects that wait for each other, compare of those that they depend on.
-pub fn awaited_values(
-    releases: &[Object],
-    others: &[Object],
+/// Lists what objects of a cluster compare of others in it that they depend on.
+pub fn awaited_values<'o>(
+    objects: impl Iterator<Item = &'o Object>,
     cluster: &Cluster<'_>,
     files: &dyn Files,
 ) -> Vec<Guard> {
@@ -97,16 +96,10 @@ pub fn awaited_values(
         let all = all.filter(|on| on.get("readyExpr").is_some()).cloned();
         if GROUPS.contains(&&*object.group()) { all.collect() } else { Vec::new() }
     };
-    let waiting = releases.iter().chain(others).map(|object| (object, awaited(object)));
-    let waiting: Vec<(&Object, Vec<Value>)> = waiting.filter(|(_, awaited)| !awaited.is_empty()).collect();
-    if waiting.is_empty() {
-        return Vec::new();
-    }
-    let around = Cluster::within(releases, cluster);
-    let versions = Versions::new(&around, files);
+    let versions = Versions::new(cluster, files);
     let mut found = Vec::new();
-    for (object, awaited) in &waiting {
-        for on in awaited {
+    for object in objects {
+        for on in &awaited(object) {
             let Some((text, name)) = on.scalar(&["readyExpr"]).zip(on.text(&["name"])) else { continue };
             // Those of a ResourceSet may be of any kind, and their fields are variables by themselves.
             let is_set = object.is(OPERATOR, "ResourceSet");
@@ -119,7 +112,7 @@ pub fn awaited_values(
             let namespace = on.text(&["namespace"]).or_else(|| object.namespace().and_then(Scalar::known));
             let namespace = namespace.as_deref();
             let wanted = Reference { group, kind: &kind, name: &name, namespace, from: &object.file };
-            let dependency = around.find(wanted);
+            let dependency = cluster.find(wanted);
             let value = |path: &[Step<'_>]| match path {
                 _ if is_set => versions.value(path, dependency?),
                 [Step::Key("dep"), rest @ ..] => versions.value(rest, dependency?),
@@ -243,7 +236,9 @@ mod tests {
         let all = objects(OBJECTS);
         let (releases, others): (Vec<Object>, Vec<Object>) =
             all.into_iter().partition(|object| object.kind() == "HelmRelease");
-        let found = awaited_values(&releases, &others, &Cluster::new(&others), &files(&[]));
+        let outer = Cluster::new(&others);
+        let cluster = Cluster::within(&releases, &outer);
+        let found = awaited_values(releases.iter().chain(&others), &cluster, &files(&[]));
         assert_eq!(pairs(&found), ["a 1.2.6", "b r"]);
     }
 

@@ -7,6 +7,7 @@ use super::{
     looked_up::{fills, is_looked_up, is_release, is_remote, leaves_out, loose, own_sources},
     places::Places,
     reached::{Reach, Waiting},
+    together::Together,
     top::{self, Away, Id, Made, Rooted, Seated, Top, names_cluster},
 };
 use crate::{
@@ -14,9 +15,7 @@ use crate::{
         argo,
         cluster::Cluster,
         files::Files,
-        flux,
-        json_patch::Guard,
-        k3s,
+        flux, k3s,
         kinds::{self, is_root},
         object::{Labels, Object},
         suspended,
@@ -91,7 +90,7 @@ struct Walk<'w> {
     /// Whether a text is filled in from an object of the cluster, or a file is left out by one.
     fills: bool,
     /// Places that move together.
-    bound: BTreeSet<BTreeSet<usize>>,
+    bound: Together,
 }
 
 /// What came of a walk.
@@ -101,7 +100,7 @@ struct Walked {
     brought: BTreeSet<RepoPath>,
     /// Builds that are left.
     builds: usize,
-    bound: BTreeSet<BTreeSet<usize>>,
+    bound: Together,
 }
 
 /// Says of each root what it reads, and of what no root reads by its unit; `None` where there is too much to build.
@@ -117,7 +116,7 @@ pub(super) fn lots(
     let places = Places::new(marks, is_plane);
     let mut builds = BUILDS;
     let mut found: Vec<(Lot, Reach)> = Vec::new();
-    let mut bound: BTreeSet<BTreeSet<usize>> = BTreeSet::new();
+    let mut bound = Together::default();
     let loose = loose(files, entries, marks);
     // What a chart makes is deployed by those who ask for the chart.
     let mut brought: BTreeSet<RepoPath> = charts.files().cloned().collect();
@@ -143,7 +142,7 @@ pub(super) fn lots(
             found.push((lot, reach));
         }
     }
-    for all in joined(&bound) {
+    for all in bound.joined() {
         let reads = |(_, reach): &&mut (Lot, Reach)| reach.exact.intersection(&all).next().is_some();
         found.iter_mut().filter(reads).for_each(|(_, reach)| reach.exact.extend(&all));
     }
@@ -176,24 +175,6 @@ pub(super) fn lots(
     lots.extend(units.into_values());
     lots.retain(|lot| !lot.marks.is_empty());
     Some(lots)
-}
-
-/// Puts places together that move together, with one another or with a third.
-fn joined(bound: &BTreeSet<BTreeSet<usize>>) -> Vec<BTreeSet<usize>> {
-    let mut of: BTreeMap<usize, Vec<&BTreeSet<usize>>> = BTreeMap::new();
-    for both in bound {
-        both.iter().for_each(|mark| of.entry(*mark).or_default().push(both));
-    }
-    let mut found = Vec::new();
-    while let Some((first, mut todo)) = of.pop_first() {
-        let mut all = BTreeSet::from([first]);
-        while let Some(both) = todo.pop() {
-            all.extend(both);
-            todo.extend(both.iter().filter_map(|mark| of.remove(mark)).flatten());
-        }
-        found.push(all);
-    }
-    found
 }
 
 /// Says what was reached: a file that is read whole tells less than a scalar that is, and so does what need not be there.
@@ -233,7 +214,7 @@ fn unapplied(
         let kept = vec![(object.clone(), Way::default())];
         let (reaches, builds) = (BTreeMap::new(), 0);
         let mut walk =
-            Walk { files, charts, places, builds, reaches, kept, fills: false, bound: BTreeSet::new() };
+            Walk { files, charts, places, builds, reaches, kept, fills: false, bound: Together::default() };
         walk.releases(&all);
         for (away, reach) in walk.reaches {
             let (files, folder) = (BTreeSet::from([object.file.clone()]), None);
@@ -257,7 +238,7 @@ fn walk(
 ) -> Option<Walked> {
     let begin = |builds| {
         let (reaches, kept) = (BTreeMap::new(), Vec::new());
-        Walk { files, charts, places, builds, reaches, kept, fills: false, bound: BTreeSet::new() }
+        Walk { files, charts, places, builds, reaches, kept, fills: false, bound: Together::default() }
     };
     let mut walk = begin(builds);
     walk.from(top, outer)?;
@@ -368,11 +349,7 @@ impl Walk<'_> {
         reach.near.extend(watch.into_read().iter().filter_map(|path| places.file(path)));
         made.charts.iter().for_each(|chart| reach.chart((self.files, charts), places, chart));
         reach.made_charts(way.idle, way.ignored);
-        for Guard { guard, value } in &made.guards {
-            let mut both = BTreeSet::new();
-            [guard, value].into_iter().for_each(|scalar| places.read(scalar, &mut both));
-            self.bound.extend((both.len() > 1).then_some(both));
-        }
+        self.bound.take(&made.guards, places);
         let on = made.charts.iter().filter(|chart| !chart.is_off);
         let charted = on.flat_map(|chart| charts.of(chart)).cloned();
         let (leading, charted): (Vec<Object>, Vec<Object>) = charted.partition(is_root);
@@ -421,7 +398,10 @@ impl Walk<'_> {
     fn releases(&mut self, outer: &Cluster<'_>) {
         for _ in 0..NESTED {
             let kept = std::mem::take(&mut self.kept);
-            let cluster = Cluster::within(kept.iter().map(|(object, _)| object), outer);
+            let objects = || kept.iter().map(|(object, _)| object);
+            let cluster = Cluster::within(objects(), outer);
+            let compared = flux::awaited_values(objects(), &cluster, self.files);
+            self.bound.take(&compared, self.places);
             for (object, way) in &kept {
                 self.release(object, way.clone().on(object), &cluster);
             }
@@ -482,17 +462,5 @@ impl Way {
     fn on(mut self, object: &Object) -> Self {
         self.labels.extend(object.labels());
         self
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn places_are_together_by_a_third_one() {
-        let pairs = [[0, 5], [5, 9], [1, 2], [7, 9]];
-        let joined = joined(&pairs.into_iter().map(BTreeSet::from).collect());
-        assert_eq!(joined, [BTreeSet::from([0, 5, 7, 9]), BTreeSet::from([1, 2])]);
     }
 }

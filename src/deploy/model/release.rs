@@ -35,7 +35,9 @@ impl<R: Default + Send> Builder<'_, R> {
         }
         let objects = kept.releases.iter().chain(&kept.objects);
         objects.for_each(|object| (self.take)(&mut said.facts, Fact::Object(object, &cluster)));
-        let compared = flux::awaited_values(&kept.releases, &kept.references, &cluster, self.files);
+        let waiting = kept.releases.iter().chain(&kept.references);
+        let around = Cluster::within(&kept.releases, &cluster);
+        let compared = flux::awaited_values(waiting, &around, self.files);
         (self.take)(&mut said.facts, Fact::Guards(&compared));
     }
 
