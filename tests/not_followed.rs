@@ -101,6 +101,18 @@ fn a_version_that_the_repository_does_not_have_is_told() {
     assert_eq!(skips[0].0, SkipReason::Terraform);
     assert!(skips[0].1.starts_with("the version of `linkerd-crds` is not followed: "), "{skips:?}");
     assert_eq!(told("main.tf", &terraform("\"2026.8.2\"")).1, []);
+    let object = |version: &str| {
+        format!(
+            "variable \"mesh\" {{}}\nresource \"kubernetes_manifest\" \"crds\" {{\n  manifest = {{\n    apiVersion = \"argoproj.io/v1alpha1\"\n    \
+             kind = \"Application\"\n    metadata = {{ name = \"crds\", namespace = \"argocd\" }}\n    spec = {{ source = {{ chart = \"linkerd-crds\", \
+             repoURL = \"https://helm.linkerd.io/edge\", targetRevision = {version} }}, destination = {{ name = \"a\" }} }}\n  }}\n}}\n"
+        )
+    };
+    let (pins, skips) = told("main.tf", &object("var.mesh"));
+    assert_eq!(pins, [""; 0]);
+    let detail = "the version of `linkerd-crds` is not followed: Terraform, `var.mesh`".to_owned();
+    assert_eq!(skips, [(SkipReason::Terraform, detail)]);
+    assert_eq!(told("main.tf", &object("\"2026.8.2\"")).1, []);
 }
 
 #[test]

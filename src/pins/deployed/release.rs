@@ -20,10 +20,11 @@ use crate::{
     },
     linkerd,
     pins::{
-        Deployment, PinKind, Reason, TagFilter, Versioned,
+        Deployment, PinKind, Reason, SkipReason, TagFilter, Versioned,
         context::Context,
         found::Spec,
         origin::{Origin, Ours, is_linkerds},
+        other,
         under::{spans, under},
         version_text::Expects,
     },
@@ -52,6 +53,11 @@ pub(super) fn take_asked(context: &Context<'_>, asked: &Asked<'_>, claims: &mut 
     let ours = take(context, release, kind(*deployer), injected, &mut own);
     claims.append_release(own, release);
     let Some(ours) = ours else { return };
+    // Of what it makes objects of, Terraform may know a part alone.
+    let is_open = release.version.as_ref().is_some_and(|version| version.unknown_to().is_some());
+    if is_open && other::class(&release.file) == other::Class::Terraform {
+        claims.beyond.take_version(release, SkipReason::Terraform);
+    }
     let is_ordered = object.is_some() || *deployer == Deployer::Kustomize;
     if let Some(line) = line(release, *object).filter(|_| is_ordered) {
         let of = |scalar: Option<&Scalar>| Some(scalar?.known()?.into_owned());

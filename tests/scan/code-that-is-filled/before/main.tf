@@ -5,3 +5,9 @@ resource "kubernetes_manifest" "viz" {
 resource "kubernetes_manifest" "crds" {
   manifest = yamldecode(file("${path.module}/crds.yaml"))
 }
+
+variable "chart" {}
+
+resource "kubernetes_manifest" "plane" {
+  manifest = yamldecode(templatefile("${path.module}/plane.yaml", { chart = var.chart }))
+}
