@@ -207,6 +207,11 @@ fn a_version_that_a_set_asks_of_a_cluster_is_told_where_its_secret_is_made_of_it
         told(&scanned(&[("set.yaml", set), ("addons.yaml", addons)])),
         ["addons.yaml:2 2026.8.1 NotFollowed", code]
     );
+    let set = set.replace("annotations.mesh_version", "labels.version");
+    assert_eq!(
+        told(&scanned(&[("set.yaml", &set), ("addons.yaml", "version: 2026.8.1\n")])),
+        ["set.yaml:14 {{metadata.labels.version}} NotFollowed"]
+    );
 }
 
 #[test]

@@ -39,7 +39,7 @@ use number::{gives_linkerds, lines, may_be_linkerd, number, words};
 use speaks::{is_near, speaking_lines, speaks};
 
 pub(super) use class::{Class, class, is_chart_template, is_configuration};
-pub(super) use names::is_version_of_another;
+pub(super) use names::{is_of_anything, is_version_of_another};
 pub(super) use reads::YTT;
 
 /// How many places of one file are reported as `other`.

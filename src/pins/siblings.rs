@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Pin, PinKind};
+use super::{Pin, PinKind, other::is_of_anything};
 use crate::{deploy::Files, repo::RepoPath};
 
 /// What a cluster has that Argo CD's templates ask for.
@@ -37,7 +37,9 @@ impl Siblings {
             }
         }
         let untold = pins.iter().filter(|pin| pin.is_untold());
-        siblings.asked.extend(untold.flat_map(|pin| asked(&pin.value)).map(str::to_owned));
+        // What is called `version` in any other file may be the version of anything.
+        let asked = untold.flat_map(|pin| asked(&pin.value)).filter(|name| !is_of_anything(name));
+        siblings.asked.extend(asked.map(str::to_owned));
         siblings
     }
 

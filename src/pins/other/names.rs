@@ -7,8 +7,8 @@ use super::number::{is_linkerd, is_own};
 
 /// How Linkerd is called within a name.
 const LINKERD: [&str; 3] = ["linkerd2", "linkerd", "l5d"];
-/// What a name may say beside, each before what it begins with.
-const PARTS: [&str; 35] = [
+/// Words that say nothing of what a name is of, each before what it begins with.
+const GENERAL: [&str; 24] = [
     "versions",
     "version",
     "ver",
@@ -20,17 +20,6 @@ const PARTS: [&str; 35] = [
     "charts",
     "chart",
     "helm",
-    "cli",
-    "cni",
-    "bin",
-    "control",
-    "plane",
-    "crds",
-    "viz",
-    "multicluster",
-    "edge",
-    "stable",
-    "enterprise",
     "default",
     "current",
     "latest",
@@ -45,6 +34,11 @@ const PARTS: [&str; 35] = [
     "staging",
     "dev",
 ];
+/// Words of the same kind about anybody's releases.
+const OF_ANYTHING: [&str; 5] = ["application", "app", "image", "revision", "build"];
+/// Parts and channels of Linkerd's releases.
+const PARTS: [&str; 11] =
+    ["cli", "cni", "bin", "control", "plane", "crds", "viz", "multicluster", "edge", "stable", "enterprise"];
 
 /// What a command that brings a release says it does.
 const VERBS: [&str; 9] =
@@ -63,6 +57,11 @@ pub(super) fn is_of_release(name: &str) -> bool {
 pub(in crate::pins) fn is_version_of_another(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
     key.ends_with("version") && !is_of_release(&format!("linkerd_{key}"))
+}
+
+/// Tells whether a name says that it is a version, and not of what: `version`, `chart_version`, `release`.
+pub(in crate::pins) fn is_of_anything(name: &str) -> bool {
+    cut(name, &[&GENERAL[..], &OF_ANYTHING[..]]).is_some()
 }
 
 /// Tells whether a command does, which may be a script in some folder: `install_linkerd`, `./bin/setup-linkerd-cli.sh`.
@@ -87,22 +86,24 @@ pub(super) fn is_package(name: &str) -> bool {
 }
 
 /// Tells whether all words of a name are Linkerd's name, parts of its releases, or some others.
-fn says_only(name: &str, others: &[&str]) -> bool {
+fn says_only(name: &str, others: &[&'static str]) -> bool {
+    let words = cut(name, &[&LINKERD[..], &GENERAL[..], &PARTS[..], others]);
+    words.is_some_and(|words| words.iter().any(|word| LINKERD.contains(word)))
+}
+
+/// Cuts a name into words of these lists; `None` where it has others.
+fn cut(name: &str, lists: &[&[&'static str]]) -> Option<Vec<&'static str>> {
     if name.len() > LONGEST {
-        return false;
+        return None;
     }
     let plain = name.replace(['_', '-', '.'], "").to_ascii_lowercase();
-    let (mut rest, mut is_linkerds) = (plain.as_str(), false);
+    let (mut rest, mut found) = (plain.as_str(), Vec::new());
     while !rest.is_empty() {
-        let own = LINKERD.iter().find_map(|own| rest.strip_prefix(own));
-        is_linkerds |= own.is_some();
-        let mut words = PARTS.iter().chain(others);
-        let Some(behind) = own.or_else(|| words.find_map(|word| rest.strip_prefix(word))) else {
-            return false;
-        };
-        rest = behind;
+        let word = lists.iter().copied().flatten().find(|word| rest.starts_with(**word))?;
+        rest = rest.get(word.len()..)?;
+        found.push(*word);
     }
-    is_linkerds
+    Some(found)
 }
 
 #[cfg(test)]
@@ -135,6 +136,17 @@ mod tests {
             assert!(!is_of_release(name), "{name}");
         }
         assert!(!is_of_release(&"linkerd".repeat(99)));
+    }
+
+    #[test]
+    fn a_name_of_anything_says_that_it_is_a_version() {
+        for name in ["version", "chart_version", "appVersion", "release", "targetRevision", "image.tag"] {
+            assert!(is_of_anything(name), "{name}");
+        }
+        for name in ["mesh_version", "linkerd", "viz-version", "cni", "edge"] {
+            assert!(!is_of_anything(name), "{name}");
+        }
+        assert!(!is_of_anything(&"version".repeat(99)));
     }
 
     #[test]
