@@ -276,16 +276,19 @@ fn source(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::deploy::{files::Files, testing::files};
+    use crate::deploy::{files::Files, note::About, testing::files};
 
     fn found(text: &str) -> Vec<ChartRelease> {
+        built(text).charts
+    }
+
+    fn built(text: &str) -> Build {
         let tree = files(&[("a/fleet.yaml", text), ("a/v.yaml", "linkerdVersion: edge-26.8.1\n")]);
         releases(
             (&tree, &Cluster::default()),
             &RepoPath::new("a/fleet.yaml").unwrap(),
             &tree.documents("a/fleet.yaml").unwrap()[0],
         )
-        .charts
     }
 
     fn shown(text: &str) -> Vec<String> {
@@ -379,6 +382,15 @@ mod tests {
         assert_eq!(of("${ if }", ""), ["${ if }"], "Fleet refuses it");
         let two = "${ if .ClusterName }a${ end }${ default \"b\" .ClusterValues.c }";
         assert_eq!(of(two, ""), [format!("a{unknown}"), "b".to_owned()]);
+    }
+
+    #[test]
+    fn a_template_of_too_many_steps_is_told_and_not_known() {
+        let nested = "${ range 1000 }".repeat(4) + "x" + &"${ end }".repeat(4);
+        let build = built(&format!("helm: {{repo: x, chart: y, values: {{a: '{nested}'}}}}\n"));
+        assert!(matches!(build.notes[..], [Note { about: About::Bound(_), .. }]), "{:?}", build.notes);
+        let values = build.charts[0].values().value;
+        assert_eq!(values.scalar(&["a"]).unwrap().unknown_to(), Some("Fleet"));
     }
 
     #[test]

@@ -81,9 +81,8 @@ impl Filler {
     /// Fills a text; `None` where it is left as it is. Where Fleet refuses one, nothing of the bundle is deployed.
     fn scalar(&mut self, text: &Scalar) -> Option<Scalar> {
         let whole = text.text();
-        let asked = || Scalar::unknown_of(&format!("Fleet, `{whole}`"), [text]);
         if whole.starts_with(LABEL) {
-            return Some(asked());
+            return Some(Scalar::unknown_of(&format!("Fleet, `{whole}`"), [text]));
         }
         if !self.is_template || !self.templates.is_template(&whole) {
             return None;
@@ -91,7 +90,10 @@ impl Filler {
         match self.filled(text) {
             // The quotes around it are lost on the way.
             Ok(filled) => Some(filled.as_plain()),
-            Err(Stop::Bound(_)) => Some(asked()),
+            Err(Stop::Bound(bound)) => {
+                self.note(About::Bound(bound));
+                Some(Scalar::unknown_of("Fleet", [text]))
+            }
             Err(Stop::Refused(_) | Stop::Missing(_)) => None,
         }
     }
@@ -110,11 +112,13 @@ impl Filler {
         let filled = self.templates.fill(text, scope)?;
         self.budget.spend(filled.cost)?;
         self.outcomes = self.outcomes.max(filled.outcomes);
-        for about in filled.notes {
-            if !self.notes.contains(&about) {
-                self.notes.push(about);
-            }
-        }
+        filled.notes.into_iter().for_each(|about| self.note(about));
         Ok(filled.text)
+    }
+
+    fn note(&mut self, about: About) {
+        if !self.notes.contains(&about) {
+            self.notes.push(about);
+        }
     }
 }

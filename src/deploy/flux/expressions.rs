@@ -20,6 +20,7 @@ use crate::deploy::{
     cluster::{Cluster, Reference},
     files::Files,
     json_patch::Guard,
+    note::{About, Bound, Note},
     object::Object,
     typed::is_true,
     value::{Scalar, Value},
@@ -46,14 +47,16 @@ pub fn kustomization(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) 
     let mut build = super::kustomization::kustomization(object, cluster, files);
     if let Some(spec) = object.value.get("spec").filter(|spec| spec.get("healthCheckExprs").is_some()) {
         let around = Cluster::within(&build.objects, cluster);
-        let compared = checked(spec, &build.objects, &Versions::new(&around, files));
+        let (compared, is_all) = checked(spec, &build.objects, &Versions::new(&around, files));
         build.guards.extend(compared);
+        let note = || Note::new(&object.file, About::Bound(Bound::Looks(LOOKS)));
+        build.notes.extend((!is_all).then(note));
     }
     build
 }
 
-/// Lists what the health checks of a Kustomization compare of its objects.
-fn checked(spec: &Value, objects: &[Object], versions: &Versions<'_>) -> Vec<Guard> {
+/// Lists what the health checks of a Kustomization compare of its objects, and says whether that is all of it.
+fn checked(spec: &Value, objects: &[Object], versions: &Versions<'_>) -> (Vec<Guard>, bool) {
     let called = |kind: &str, name: &str| format!("{kind}/{name}");
     let named = spec.list_at("healthChecks").iter();
     let named: BTreeSet<String> =
@@ -72,7 +75,7 @@ fn checked(spec: &Value, objects: &[Object], versions: &Versions<'_>) -> Vec<Gua
         for text in CHECKS.into_iter().filter_map(|key| check.scalar(&[key])) {
             let whole = text.text();
             let compared = cel::comparisons(&whole);
-            let Some(rest) = left.checked_sub(objects.len() * compared.len()) else { return found };
+            let Some(rest) = left.checked_sub(objects.len() * compared.len()) else { return (found, false) };
             left = rest;
             if compared.is_empty() {
                 continue;
@@ -82,7 +85,7 @@ fn checked(spec: &Value, objects: &[Object], versions: &Versions<'_>) -> Vec<Gua
             }
         }
     }
-    found
+    (found, true)
 }
 
 /// Lists what objects of a cluster compare of others in it that they depend on.
@@ -244,16 +247,20 @@ mod tests {
 
     #[test]
     fn the_objects_that_checks_look_at_are_bounded() {
-        let all = objects(&"---\napiVersion: v1\nkind: X\nmetadata: {name: x}\nv: y\n".repeat(500));
+        let object = |n: usize| format!("---\napiVersion: v1\nkind: X\nmetadata: {{name: x{n}}}\nv: y\n");
+        let objects: String = (0..500).map(object).collect();
         let check = |times: usize| {
-            let spec = format!(
-                "wait: true\nhealthCheckExprs: [{{apiVersion: v1, kind: X, current: \"{}true\"}}]\n",
+            let text = format!(
+                "apiVersion: {KUSTOMIZATIONS}/v1\nkind: Kustomization\nmetadata: {{name: k, namespace: n}}\nspec:\n  path: ./a\n  wait: true\n  \
+                 sourceRef: {{kind: GitRepository, name: g}}\n  healthCheckExprs: [{{apiVersion: v1, kind: X, current: \"{}true\"}}]\n",
                 "v == 'y' || ".repeat(times)
             );
-            let tree = files(&[("spec.yaml", &spec)]);
-            let spec = tree.documents("spec.yaml").unwrap()[0].clone();
-            checked(&spec, &all, &Versions::new(&Cluster::new(&all), &tree)).len()
+            let tree = files(&[("k.yaml", &text), ("a/all.yaml", &objects)]);
+            let all = Object::of_file(&tree, &RepoPath::new("k.yaml").unwrap());
+            let build = kustomization(&all[0], &Cluster::new(&all), &tree);
+            let is_told = build.notes.iter().any(|note| note.about == About::Bound(Bound::Looks(LOOKS)));
+            (build.guards.len(), is_told)
         };
-        assert_eq!((check(2), check(500)), (1000, 0));
+        assert_eq!((check(2), check(500)), ((1000, false), (0, true)));
     }
 }
