@@ -349,10 +349,27 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads the schema of the chart at a place; one that cannot be read asks nothing.
-    fn schema(&self, path: &RepoPath, place: &str) -> Option<Schema> {
-        let of = self.files.documents(path.as_str()).ok()?.first().cloned()?;
-        Some(Schema { place: place.trim_end_matches('/').to_owned(), path: path.clone(), of })
+    /// Takes in the schema of the chart at a place; one that cannot be read asks nothing.
+    fn schema(&mut self, path: &RepoPath, place: &str, chart: &RepoPath) -> Result<(), Note> {
+        let Ok(file) = self.files.file(path.as_str()) else { return Ok(()) };
+        self.count(&file, chart)?;
+        let Ok(documents) = self.files.documents(path.as_str()) else { return Ok(()) };
+        let schema = |of: &Value| Schema {
+            place: place.trim_end_matches('/').to_owned(),
+            path: path.clone(),
+            of: of.clone(),
+        };
+        self.package.schemas.extend(documents.first().map(schema));
+        Ok(())
+    }
+
+    /// Counts the bytes of a file.
+    fn count(&mut self, source: &Source, chart: &RepoPath) -> Result<(), Note> {
+        self.bytes += source.text.len();
+        if self.bytes > BYTES {
+            return Err(Note::new(chart, About::Bound(Bound::Bytes(BYTES))));
+        }
+        Ok(())
     }
 
     /// Takes in the files of one chart, those in its `charts/` excepted.
@@ -365,8 +382,7 @@ impl Reader<'_> {
             }
             // Schemas may lead anywhere, and what Helm is only to look at need not obey them.
             if inside == SCHEMA {
-                let schema = self.schema(&entry.path, place);
-                self.package.schemas.extend(schema);
+                self.schema(&entry.path, place, chart)?;
                 continue;
             }
             if !matches!(entry.mode, Mode::File | Mode::Executable) {
@@ -384,10 +400,7 @@ impl Reader<'_> {
                 // No template is anything but text, and none is missed that nobody reads.
                 Err(_) => continue,
             };
-            self.bytes += source.text.len();
-            if self.bytes > BYTES {
-                return Err(Note::new(chart, About::Bound(Bound::Bytes(BYTES))));
-            }
+            self.count(&source, chart)?;
             if self.package.files.len() >= FILES {
                 return Err(Note::new(chart, About::Bound(Bound::Objects(FILES))));
             }

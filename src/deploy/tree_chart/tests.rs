@@ -70,6 +70,13 @@ fn what_is_put_by_in_a_chart_is_no_part_of_it() {
 }
 
 #[test]
+fn schemas_of_too_many_steps_are_told() {
+    let schema = r##"{"allOf": [{"$ref": "#"}, {"$ref": "#"}]}"##;
+    let notes = evaluated(&[("c/values.schema.json", schema)]).notes;
+    assert!(matches!(notes[..], [Note { about: About::Bound(Bound::Steps(_)), .. }]), "{notes:?}");
+}
+
+#[test]
 fn plain_forms_are_followed_to_where_they_were_written() {
     let rendered = evaluated(&[
         (
@@ -317,6 +324,9 @@ fn a_chart_has_so_many_files_and_bytes_and_no_schema() {
     assert_eq!(read(&files(&[CHART, TEMPLATE, schema])).ok(), Some(2));
     let half = "x".repeat(5 << 20);
     let large = files(&[CHART, ("c/templates/a.yaml", &half), ("c/templates/b.yaml", &half)]);
+    assert!(matches!(read(&large), Err(Note { about: About::Bound(Bound::Bytes(_)), .. })));
+    let schema = format!("{{}}{}", " ".repeat(5 << 20));
+    let large = files(&[CHART, ("c/templates/a.yaml", &half), ("c/values.schema.json", &schema)]);
     assert!(matches!(read(&large), Err(Note { about: About::Bound(Bound::Bytes(_)), .. })));
     let names: Vec<String> = (0..2_500).map(|n| format!("c/templates/{n}.yaml")).collect();
     let mut many: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "kind: A\n")).collect();

@@ -15,15 +15,15 @@ use crate::deploy::{
     expression::expression,
     files::Files,
     json_patch::pointed,
-    note::{About, Note},
+    note::{About, Bound, Note},
     umbrella::is_on,
     value::{Scalar, Value},
 };
 
-/// Parts of one schema, and of values before them, that are looked at.
-const STEPS: usize = 50_000;
+/// Parts of the schemas of one chart, and of values before them, that are looked at.
+const STEPS: usize = 200_000;
 /// Parts that a pattern counts for.
-const PATTERN: usize = 500;
+const PATTERN: usize = 2_000;
 /// Schemas in schemas.
 const DEPTH: usize = 64;
 /// Releases of one chart that are told.
@@ -38,11 +38,13 @@ pub(super) fn refused(package: &Package, values: &Value, files: &dyn Files) -> V
         return Vec::new();
     }
     let whole = switches::whole(package, values, files);
-    let mut notes = Vec::new();
+    let (mut notes, mut left) = (Vec::new(), STEPS);
     for schema in &package.schemas {
         let Some((at, given)) = given(package, &whole, &schema.place) else { continue };
-        let mut reader = Reader { whole: &schema.of, left: STEPS };
-        for (at, text) in reader.refused(&schema.of, given, &at, DEPTH).into_iter().take(TOLD) {
+        let mut reader = Reader { whole: &schema.of, left };
+        let refused = reader.refused(&schema.of, given, &at, DEPTH);
+        left = reader.left;
+        for (at, text) in refused.into_iter().take(TOLD) {
             let what = format!("{}, value {}", package.name, at.trim_start_matches('.'));
             let why = format!("{} takes no `{text}` there", schema.path);
             let note = Note::new(&schema.path, About::Unmet { what, why });
@@ -51,6 +53,7 @@ pub(super) fn refused(package: &Package, values: &Value, files: &dyn Files) -> V
             }
         }
     }
+    notes.extend((left == 0).then(|| Note::new(&package.path, About::Bound(Bound::Steps(STEPS)))));
     notes
 }
 
@@ -68,6 +71,7 @@ fn given<'v>(package: &Package, whole: &'v Value, place: &str) -> Option<(String
 /// Reads one schema.
 struct Reader<'s> {
     whole: &'s Value,
+    /// Steps that are left.
     left: usize,
 }
 
@@ -77,10 +81,7 @@ impl<'s> Reader<'s> {
     /// Lists the releases in a value that a part of the schema refuses.
     fn refused(&mut self, schema: &'s Value, value: &Value, at: &str, depth: usize) -> Vec<Refused> {
         let steps = 1 + value.entries().count() + value.items().len();
-        let (Some(depth), Some(left)) = (depth.checked_sub(1), self.left.checked_sub(steps)) else {
-            return Vec::new();
-        };
-        self.left = left;
+        let (Some(depth), Some(())) = (depth.checked_sub(1), self.spend(steps)) else { return Vec::new() };
         let whole = self.whole;
         // In old schemas nothing counts beside it.
         if let Some(to) = schema.text(&["$ref"]) {
@@ -154,8 +155,15 @@ impl<'s> Reader<'s> {
 
     /// Compiles a pattern; `None` for one that is not known here, or that there are no steps left for.
     fn pattern(&mut self, text: &str) -> Option<Regex> {
-        self.left = self.left.checked_sub(PATTERN)?;
+        self.spend(PATTERN)?;
         expression(text)
+    }
+
+    /// Spends steps; `None` where there are not so many left.
+    fn spend(&mut self, steps: usize) -> Option<()> {
+        let left = self.left.checked_sub(steps);
+        self.left = left.unwrap_or_default();
+        left.map(|_| ())
     }
 }
 
