@@ -14,6 +14,9 @@ use crate::deploy::{
     value::{Scalar, Value},
 };
 
+/// Bytes of the rules of one root.
+const BYTES: usize = 32 << 10;
+
 /// A step of a path of jq.
 enum Step<'e> {
     Key(&'e str),
@@ -27,19 +30,43 @@ pub fn creates_only(set: &Object) -> bool {
     policy.is_some_and(|policy| matches!(&*policy, "create-only" | "create-delete"))
 }
 
-/// Lists the parts of an object that it makes of which an ApplicationSet or an Application takes over no difference.
-pub fn kept<'a>(root: &Object, made: &'a Object) -> Vec<&'a Value> {
-    let mut found = Vec::new();
-    for rule in rules(root).iter().filter(|rule| means(rule, root, made)) {
-        let texts = |key: &str| rule.list_at(key).iter().filter_map(|text| text.text(&[]));
-        let pointers = texts("jsonPointers");
-        found.extend(pointers.filter_map(|pointer| json_patch::pointed(&made.value, &pointer)));
-        found.extend(texts("jqPathExpressions").flat_map(|path| led(&made.value, &path)));
+/// What an ApplicationSet or an Application takes over no difference of, in what it makes.
+pub struct Kept<'r> {
+    root: &'r Object,
+    rules: &'r [Value],
+    /// Whether there is more in the rules than each object is held against: all of it may be meant.
+    is_over: bool,
+}
+
+// === impl Kept ===
+
+impl<'r> Kept<'r> {
+    /// Reads what a root ignores.
+    pub fn of(root: &'r Object) -> Self {
+        let rules = rules(root);
+        let texts =
+            |rule: &Value| rule.scalars().into_iter().map(|text| 1 + text.text().len()).sum::<usize>();
+        let is_over = rules.iter().map(|rule| 1 + texts(rule)).sum::<usize>() > BYTES;
+        Self { root, rules, is_over }
     }
-    // Many rules may name one part.
-    found.sort_by_key(|part| ptr::from_ref(*part));
-    found.dedup_by_key(|part| ptr::from_ref(*part));
-    found
+
+    /// Lists the parts of an object that the root makes which stay as the cluster has them.
+    pub fn parts<'a>(&self, made: &'a Object) -> Vec<&'a Value> {
+        if self.is_over {
+            return vec![&made.value];
+        }
+        let mut found = Vec::new();
+        for rule in self.rules.iter().filter(|rule| means(rule, self.root, made)) {
+            let texts = |key: &str| rule.list_at(key).iter().filter_map(|text| text.text(&[]));
+            let pointers = texts("jsonPointers");
+            found.extend(pointers.filter_map(|pointer| json_patch::pointed(&made.value, &pointer)));
+            found.extend(texts("jqPathExpressions").flat_map(|path| led(&made.value, &path)));
+        }
+        // Many rules may name one part.
+        found.sort_by_key(|part| ptr::from_ref(*part));
+        found.dedup_by_key(|part| ptr::from_ref(*part));
+        found
+    }
 }
 
 /// Lists what is ignored.
@@ -139,7 +166,7 @@ mod tests {
                  ---\n{{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {{name: a}}, spec: {{source: {{chart: b, \
                  targetRevision: '1'}}, sources: [{{chart: c, targetRevision: '2'}}]}}}}\n"
             ));
-            let scalars = kept(&all[0], &all[1]).into_iter().flat_map(Value::scalars);
+            let scalars = Kept::of(&all[0]).parts(&all[1]).into_iter().flat_map(Value::scalars);
             let mut texts: Vec<String> = scalars.map(|scalar| scalar.text().into_owned()).collect();
             texts.sort();
             texts.join(" ")
@@ -169,7 +196,7 @@ mod tests {
                  [/spec/source]}}], syncPolicy: {{syncOptions: [{option}]}}}}}}\n\
                  ---\n{{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {{name: a, namespace: b}}, spec: {{source: c}}}}\n"
             ));
-            kept(&all[0], &all[1]).len()
+            Kept::of(&all[0]).parts(&all[1]).len()
         };
         let respects = "RespectIgnoreDifferences=true";
         assert_eq!(of("group: argoproj.io, kind: Application", respects), 1);
@@ -180,6 +207,21 @@ mod tests {
         for other in others {
             assert_eq!(of(other, respects), 0, "{other}");
         }
+    }
+
+    #[test]
+    fn more_than_an_object_is_held_against_may_mean_all_of_it() {
+        let parts = |paths: usize| {
+            let all = objects(&format!(
+                "{{apiVersion: argoproj.io/v1alpha1, kind: ApplicationSet, spec: {{ignoreApplicationDifferences: [{{jsonPointers: \
+                 [{}]}}]}}}}\n---\n{{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {{name: a}}, spec: {{source: b}}}}\n",
+                "/gone, ".repeat(paths)
+            ));
+            let parts = Kept::of(&all[0]).parts(&all[1]).into_iter();
+            parts.map(|part| *part == all[1].value).collect::<Vec<_>>()
+        };
+        assert_eq!(parts(10), [true; 0]);
+        assert_eq!(parts(10_000), [true]);
     }
 
     #[test]

@@ -23,7 +23,7 @@ mod tests;
 use super::object::Object;
 pub use application::{application, concerns, managed_namespace, sources, sync_wave, without_folders};
 pub use application_set::application_set;
-pub use kept::{creates_only, kept};
+pub use kept::{Kept, creates_only};
 
 /// The group of Argo CD's objects.
 pub const GROUP: &str = "argoproj.io";

@@ -316,8 +316,9 @@ impl Walk<'_> {
     fn leave_parts(&mut self, root: &Object, made: &Made, seat: Seat, cluster: &Cluster<'_>) {
         let (places, charts) = (self.places, self.charts);
         let charted = made.charts.iter().filter(|chart| !chart.is_off).flat_map(|chart| charts.of(chart));
+        let ignored = argo::Kept::of(root);
         for object in made.objects.iter().chain(charted) {
-            let kept = argo::kept(root, object);
+            let kept = ignored.parts(object);
             if !kept.is_empty() {
                 let seat = top::away(object).or_else(|| seat.clone());
                 let reach = self.reaches.entry(seat).or_default();
