@@ -99,6 +99,28 @@ fn charts_that_take_one_another_in_under_many_names_end() {
     soon("aliases", &[("mesh/Chart.yaml".to_owned(), chart), ("mesh/values.yaml".to_owned(), values)], 1);
 }
 
+#[test]
+fn texts_that_are_compared_in_turn_end() {
+    let path = "path: /spec/chart/spec/version";
+    let next = |n: usize| {
+        let before = n - 1;
+        format!(
+            "    - {{op: replace, {path}, value: *v{before}}}\n    - {{op: test, {path}, value: &v{n} 2026.8.2}}\n"
+        )
+    };
+    let patch = |count: usize| {
+        let all: String = (1..count).map(next).collect();
+        format!(
+            "resources: [release.yaml]\npatches:\n- target: {{kind: HelmRelease}}\n  patch: |-\n    - {{op: test, {path}, value: &v0 2026.8.2}}\n{all}"
+        )
+    };
+    let release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: crds, namespace: linkerd}\nspec: {chart: {spec: {chart: linkerd-crds, version: 2026.8.2, sourceRef: {kind: HelmRepository, name: linkerd}}}}\n";
+    for (count, moving) in [(3, 4), (2_000, 17)] {
+        let files = [("kustomization.yaml", patch(count)), ("release.yaml", release.to_owned())];
+        soon("guards", &files.map(|(path, text)| (path.to_owned(), text)), moving);
+    }
+}
+
 /// An ApplicationSet of the control plane.
 fn set(generator: &str) -> String {
     format!(

@@ -40,6 +40,9 @@ use crate::{
 /// Places that are gathered before those that are alike become one.
 const LOOSE: usize = 4096;
 
+/// Texts that are compared one with the other in turn, each of which the whole is looked through for; people compare one or two.
+const COMPARED: usize = 16;
+
 /// Every place once.
 pub(super) struct Places {
     /// The places, ordered by file and position.
@@ -407,7 +410,7 @@ impl Claims {
         let mut guarded = Guarded::default();
         let mut open = std::mem::take(&mut self.guards);
         // A guard may be compared with a text that only guards another one.
-        while !open.is_empty() {
+        for _ in 0..COMPARED {
             let read: Vec<_> = open.iter().map(|guard| self.read_at(&guard.value)).collect();
             let (before, mut left) = (open.len(), Vec::new());
             for (guard, read) in open.into_iter().zip(read) {
@@ -426,8 +429,11 @@ impl Claims {
                     false => self.append(own),
                 }
             }
+            if left.len() == before {
+                break;
+            }
             self.settle();
-            open = if left.len() < before { left } else { Vec::new() };
+            open = left;
         }
         guarded
     }
