@@ -4,7 +4,10 @@
 //! own, with its part of every layer of values, and `global`. Source: helm's `pkg/chart/v2/util/dependencies.go` and
 //! `coalesce.go`.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use super::{
     chart::{ChartRelease, Layer, Parameter, Repository, layered, merged},
@@ -85,33 +88,15 @@ pub struct Inner {
     pub version: Option<Scalar>,
 }
 
-/// Lists the charts that a chart in a folder of the tree takes in, switched on or not.
-pub fn inner(files: &dyn Files, folder: &str) -> Vec<Inner> {
-    let mut found = Vec::new();
-    take_inner(files, folder, &[], &mut found);
-    found
+/// Charts of the tree by what they take in, each of which is read once, by however many others it is taken in.
+pub struct Inners<'f> {
+    files: &'f dyn Files,
+    read: HashMap<String, Arc<[Value]>>,
 }
 
-fn take_inner(files: &dyn Files, folder: &str, above: &[String], found: &mut Vec<Inner>) {
-    if above.len() == DEPTH {
-        return;
-    }
-    let taken_in = taken_in(files, folder);
-    for item in taken_in.iter().flat_map(|(_, all)| all) {
-        let (Some(name), Some(key)) = (item.text(&["name"]), key(item)) else { continue };
-        if found.len() >= CHARTS {
-            return;
-        }
-        let keys = [above, &[key]].concat();
-        let repository = item.text(&["repository"]).map(|text| text.into_owned());
-        let version = item.scalar(&["version"]).cloned();
-        let local = local(files, folder, &name, repository.as_deref().unwrap_or_default());
-        let (chart, folder) = (name.into_owned(), local.clone());
-        found.push(Inner { keys: keys.clone(), chart, repository, folder, version });
-        if let Some(local) = local {
-            take_inner(files, local.as_str(), &keys, found);
-        }
-    }
+/// Lists the charts that a chart in a folder of the tree takes in, switched on or not.
+pub fn inner(files: &dyn Files, folder: &str) -> Vec<Inner> {
+    Inners::new(files).of(folder)
 }
 
 /// Returns the key of the values of a dependency.
@@ -166,6 +151,52 @@ fn document(files: &dyn Files, folder: &str, name: &str) -> Option<(RepoPath, Va
     let path = RepoPath::resolve(folder, name)?;
     let documents = files.documents(path.as_str()).ok()?;
     Some((path, documents.first()?.clone()))
+}
+
+// === impl Inners ===
+
+impl<'f> Inners<'f> {
+    /// Reads none yet.
+    pub fn new(files: &'f dyn Files) -> Self {
+        Self { files, read: HashMap::new() }
+    }
+
+    /// Lists the charts that one in a folder takes in, switched on or not.
+    pub fn of(&mut self, folder: &str) -> Vec<Inner> {
+        let mut found = Vec::new();
+        self.take(folder, &[], &mut found);
+        found
+    }
+
+    fn take(&mut self, folder: &str, above: &[String], found: &mut Vec<Inner>) {
+        if above.len() == DEPTH {
+            return;
+        }
+        for item in self.taken_in(folder).iter() {
+            let (Some(name), Some(key)) = (item.text(&["name"]), key(item)) else { continue };
+            if found.len() >= CHARTS {
+                return;
+            }
+            let keys = [above, &[key]].concat();
+            let repository = item.text(&["repository"]).map(|text| text.into_owned());
+            let version = item.scalar(&["version"]).cloned();
+            let local = local(self.files, folder, &name, repository.as_deref().unwrap_or_default());
+            let (chart, folder) = (name.into_owned(), local.clone());
+            found.push(Inner { keys: keys.clone(), chart, repository, folder, version });
+            if let Some(local) = local {
+                self.take(local.as_str(), &keys, found);
+            }
+        }
+    }
+
+    fn taken_in(&mut self, folder: &str) -> Arc<[Value]> {
+        if let Some(known) = self.read.get(folder) {
+            return known.clone();
+        }
+        let all: Arc<[Value]> = taken_in(self.files, folder).map(|(_, all)| all).unwrap_or_default().into();
+        self.read.insert(folder.to_owned(), all.clone());
+        all
+    }
 }
 
 /// A chart of the tree with what it is given.
@@ -390,7 +421,10 @@ fn below(path: &Scalar, key: &str) -> Option<Scalar> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::deploy::{chart::ParameterKind, go_yaml, testing::files};
+    use crate::{
+        deploy::{chart::ParameterKind, go_yaml, testing::files},
+        sys::clock::on_processor,
+    };
 
     const CHART: &str = "name: mesh
 dependencies:
@@ -442,6 +476,25 @@ dependencies:
         let values = "v: {enabled: false}\nnet: {enabled: false, viz: {a: 1}}\nsub: {viz: {a: 2}}\n";
         let all = found(values, &folders, Vec::new());
         assert_eq!(all, ["mesh/charts/sub/Chart.yaml dependencies[0] by app.yaml 1.0.2: a: 1"]);
+    }
+
+    #[test]
+    fn a_chart_is_read_once_by_however_many_names_it_is_taken_in() {
+        let alias =
+            |n: usize| format!("- {{name: big, alias: a{n}, version: 1.0.0, repository: 'file://../big'}}\n");
+        let chart = format!("name: mesh\ndependencies:\n{}", (0..CHARTS).map(alias).collect::<String>());
+        let names: Vec<String> = (0..100_000).map(|n| format!("big/charts/{n}.txt")).collect();
+        let mut all: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "")).collect();
+        let folders = ["m0", "m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8", "m9"];
+        let charts = folders.map(|folder| format!("{folder}/Chart.yaml"));
+        all.extend(charts.iter().map(|path| (path.as_str(), chart.as_str())));
+        all.push(("big/Chart.yaml", "name: big\n"));
+        let tree = files(&all);
+        let begun = on_processor();
+        let mut inners = Inners::new(&tree);
+        assert!(folders.iter().all(|folder| inners.of(folder).len() == CHARTS));
+        let taken = on_processor() - begun;
+        assert!(taken.as_secs() < 10, "{taken:?}");
     }
 
     #[test]

@@ -126,8 +126,8 @@ fn nested(files: &dyn Files) -> Nested {
     let is_chart = |entry: &&Entry| matches!(entry.path.name(), "Chart.yaml" | "requirements.yaml");
     let charts = files.below("").iter().filter(is_chart);
     let folders: BTreeSet<&str> = charts.map(|entry| entry.path.folder()).collect();
-    let mut found = Nested::new();
-    for inner in folders.into_iter().flat_map(|folder| umbrella::inner(files, folder)).take(TAKEN_IN) {
+    let (mut found, mut inners) = (Nested::new(), umbrella::Inners::new(files));
+    for inner in folders.into_iter().flat_map(|folder| inners.of(folder)).take(TAKEN_IN) {
         if inner.keys.len() > 1 && linkerd::is_chart(&inner.chart) {
             found.entry(inner.chart).or_default().insert(inner.keys);
         }

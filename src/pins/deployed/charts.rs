@@ -119,8 +119,9 @@ pub(super) fn takers<'c>(context: &Context<'c>, is_wanted: &dyn Fn(&str) -> bool
         let source = path.and_then(|path| context.files.file(path.as_str()).ok());
         source.is_some_and(|source| source.text.contains("file://"))
     };
+    let mut inners = umbrella::Inners::new(context.files);
     let takes = |folder: &&str| {
-        let mut inner = umbrella::inner(context.files, folder).into_iter().filter_map(|inner| inner.folder);
+        let mut inner = inners.of(folder).into_iter().filter_map(|inner| inner.folder);
         !is_wanted(folder) && inner.any(|inner| is_wanted(inner.as_str()))
     };
     charts.filter(names_folder).filter(takes).collect()
