@@ -5,6 +5,7 @@
 //! named. A condition that the tree does not decide has several outcomes, each of which can be asked for.
 //! As Go's `text/template` and sprig define them.
 
+mod actions;
 mod eval;
 mod functions;
 mod lex;
@@ -22,6 +23,7 @@ use super::{
     value::{Scalar, Unknown, Value},
 };
 
+pub use actions::{Action, BRACES, actions};
 pub(super) use outcomes::undecided;
 pub use print::{printed, unfollowed};
 pub(super) use texts::{json, normalized};

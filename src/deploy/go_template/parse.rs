@@ -6,13 +6,12 @@ use std::ops::Range;
 
 use super::{
     TemplateError,
+    actions::{Action, BLANKS, actions},
     lex::{Token, tokens},
 };
 
 /// Blocks and parentheses nest no deeper than this.
 const DEPTH: usize = 64;
-/// Blanks that trim markers take away.
-const BLANKS: [char; 4] = [' ', '\t', '\r', '\n'];
 
 /// A piece of a template.
 #[derive(Debug)]
@@ -101,71 +100,24 @@ enum Piece {
     Action(Range<usize>),
 }
 
-fn pieces(text: &str, (open, close): (&str, &str)) -> Result<Vec<Piece>, TemplateError> {
-    let mut pieces = Vec::new();
-    let mut at = 0;
-    let mut trim = false;
-    loop {
-        let rest = text.get(at..).unwrap_or_default();
-        let skipped = if trim { rest.len() - rest.trim_start_matches(BLANKS).len() } else { 0 };
-        let start = at + skipped;
-        let Some(found) = rest.get(skipped..).and_then(|rest| rest.find(open)) else {
-            pieces.push(Piece::Text(start..text.len()));
-            return Ok(pieces);
-        };
-        let action = start + found + open.len();
-        let mut end = start + found;
-        let mut inner = action;
-        let behind = text.get(action..).unwrap_or_default();
-        if behind.strip_prefix('-').is_some_and(|b| b.starts_with(BLANKS)) {
-            inner += 1;
-            end = start + text.get(start..end).unwrap_or_default().trim_end_matches(BLANKS).len();
-        }
-        pieces.push(Piece::Text(start..end));
-        let (range, next, trims) = closed(text, inner, close)?;
-        trim = trims;
-        at = next;
-        pieces.push(Piece::Action(range));
+fn pieces(text: &str, delimiters: (&str, &str)) -> Result<Vec<Piece>, TemplateError> {
+    let (mut pieces, mut at, mut trims) = (Vec::new(), 0, false);
+    for action in actions(text, delimiters) {
+        let Action { whole, code, trims: (before, behind) } = action?;
+        pieces.push(Piece::Text(between(text, at..whole.start, (trims, before))));
+        pieces.push(Piece::Action(code));
+        (at, trims) = (whole.end, behind);
     }
+    pieces.push(Piece::Text(between(text, at..text.len(), (trims, false))));
+    Ok(pieces)
 }
 
-/// Finds the end of an action that begins at a byte: what is in it, where the text goes on, whether it is trimmed.
-fn closed(text: &str, start: usize, close: &str) -> Result<(Range<usize>, usize, bool), TemplateError> {
-    let body = text.get(start..).unwrap_or_default();
-    let blank = body.len() - body.trim_start_matches(BLANKS).len();
-    if body.get(blank..).is_some_and(|b| b.starts_with("/*")) {
-        let end = body.find("*/").map(|n| start + n + 2).ok_or(TemplateError::Unclosed)?;
-        let rest = text.get(end..).unwrap_or_default();
-        let trimmed = rest.trim_start_matches(BLANKS);
-        let (trims, rest) = match trimmed.strip_prefix('-') {
-            Some(behind) if behind.starts_with(close) => (true, behind),
-            _ => (false, trimmed),
-        };
-        let behind = rest.strip_prefix(close).ok_or(TemplateError::Unclosed)?;
-        return Ok((start..start, text.len() - behind.len(), trims));
-    }
-    let mut quote: Option<char> = None;
-    let mut escaped = false;
-    for (at, c) in body.char_indices() {
-        match quote {
-            Some('`') if c == '`' => quote = None,
-            Some('`') => {}
-            Some(_) if escaped => escaped = false,
-            Some(_) if c == '\\' => escaped = true,
-            Some(q) if c == q => quote = None,
-            Some(_) if c == '\n' => return Err(TemplateError::Unclosed),
-            Some(_) => {}
-            None if body.get(at..).is_some_and(|b| b.starts_with(close)) => {
-                let inner = body.get(..at).unwrap_or_default();
-                let trims = inner.strip_suffix('-').is_some_and(|i| i.ends_with(BLANKS) || i.is_empty());
-                let end = if trims { start + at - 1 } else { start + at };
-                return Ok((start..end, start + at + close.len(), trims));
-            }
-            None if matches!(c, '"' | '\'' | '`') => quote = Some(c),
-            None => {}
-        }
-    }
-    Err(TemplateError::Unclosed)
+/// Returns the bytes of the text between two actions, each of which may take the blanks on its side.
+fn between(text: &str, bytes: Range<usize>, (behind, before): (bool, bool)) -> Range<usize> {
+    let all = text.get(bytes.clone()).unwrap_or_default();
+    let start = if behind { bytes.end - all.trim_start_matches(BLANKS).len() } else { bytes.start };
+    let end = if before { bytes.start + all.trim_end_matches(BLANKS).len() } else { bytes.end };
+    start..end.max(start)
 }
 
 struct Parser<'t> {

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     deploy::{
+        go_template::{BRACES, actions},
         go_yaml,
         value::{Scalar, Value, Via},
     },
@@ -276,12 +277,12 @@ fn in_file(place: &str, text: &str) -> Vec<Range<usize>> {
     }
     let mut found = Vec::new();
     let mut at = 0;
-    for (action, quoted) in actions(text) {
+    for action in actions(text, BRACES).map_while(Result::ok) {
         let shifted = |from: usize, part: &str| -> Vec<Range<usize>> {
             versions(part).into_iter().map(|d| from + d.start..from + d.end).collect()
         };
-        found.extend(shifted(at, text.get(at..action.start).unwrap_or_default()));
-        for quoted in quoted {
+        found.extend(shifted(at, text.get(at..action.whole.start).unwrap_or_default()));
+        for quoted in action.texts(text) {
             let part = text.get(quoted.clone()).unwrap_or_default();
             // A text with more in it is a condition or a pattern.
             let only = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '*');
@@ -289,40 +290,9 @@ fn in_file(place: &str, text: &str) -> Vec<Range<usize>> {
                 found.extend(shifted(quoted.start, part));
             }
         }
-        at = action.end;
+        at = action.whole.end;
     }
     found.extend(versions(text.get(at..).unwrap_or_default()).into_iter().map(|d| at + d.start..at + d.end));
-    found
-}
-
-/// Finds the actions of a template, each with what stands between quotes in it.
-fn actions(text: &str) -> Vec<(Range<usize>, Vec<Range<usize>>)> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    while let Some(open) = text.get(at..).and_then(|rest| rest.find("{{")) {
-        let start = at + open;
-        let mut quoted = Vec::new();
-        let mut quote: Option<(char, usize)> = None;
-        let mut end = text.len();
-        for (n, c) in text.get(start + 2..).unwrap_or_default().char_indices() {
-            let here = start + 2 + n;
-            match quote {
-                Some((q, from)) if q == c => {
-                    quoted.push(from..here);
-                    quote = None;
-                }
-                Some(_) => {}
-                None if matches!(c, '"' | '`') => quote = Some((c, here + 1)),
-                None if text.get(here..).is_some_and(|rest| rest.starts_with("}}")) => {
-                    end = here + 2;
-                    break;
-                }
-                None => {}
-            }
-        }
-        found.push((start..end, quoted));
-        at = end;
-    }
     found
 }
 
@@ -357,7 +327,7 @@ mod tests {
 
     #[test]
     fn of_a_template_only_plain_text_and_whole_quotes_count() {
-        let text = "a: 2026.8.2 {{ default \"2026.8.3\" .x }}{{ if semverCompare \">=1.2.3\" .v }} {{/* 1.2.4 */}}\nb: 1.2.5";
+        let text = "a: 2026.8.2 {{ default \"2026.8.3\" .x }}{{ if semverCompare \">=1.2.3\" .v }} {{/* 1.2.4 */}}\nb: 1.2.5 {{ eq .w `}} 1.2.6` }}";
         let of =
             |place: &str| in_file(place, text).into_iter().map(|r| text[r].to_owned()).collect::<Vec<_>>();
         assert_eq!(of("templates/a.yaml"), ["2", "3", "5"]);

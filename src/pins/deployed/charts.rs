@@ -12,6 +12,7 @@ use crate::{
     deploy::{
         About, ChartRelease, Files as _, Layer, Note, Object, Scalar, Value,
         chart::Repository,
+        go_template::{Action, BRACES, actions},
         kinds,
         tree_chart::{ChartOutcome, Evaluations, Rendered},
         umbrella,
@@ -214,8 +215,11 @@ pub(in crate::pins) fn report(
             continue;
         }
         let before = found.pins.len();
-        other::in_template(&file, &own, &actions(&source.text)).report(&mut found.pins, skipped);
-        let branches = branches(&source.text);
+        let actions: Vec<Action> = actions(&source.text, BRACES).map_while(Result::ok).collect();
+        let code = actions.iter().filter(|action| !action.code.is_empty());
+        let code: Vec<Range<usize>> = code.map(|action| action.whole.clone()).collect();
+        other::in_template(&file, &own, &code).report(&mut found.pins, skipped);
+        let branches = branches(&source.text, &actions);
         for pin in found.pins.iter_mut().skip(before) {
             if branches.iter().any(|branch| branch.contains(&pin.site.span.start)) {
                 pin.stays = Some(Reason::NotFollowed);
@@ -259,38 +263,26 @@ fn leads(context: &Context<'_>, path: &RepoPath) -> bool {
     texts.any(|source| source.text.lines().any(is_leading))
 }
 
-/// Lists the actions of a template, but for comments.
-fn actions(text: &str) -> Vec<Range<usize>> {
-    let (mut found, mut at) = (Vec::new(), 0);
-    while let Some(open) = text.get(at..).and_then(|rest| rest.find("{{")) {
-        let start = at + open;
-        let behind = text.get(start..).unwrap_or_default();
-        let Some(end) = behind.find("}}").map(|length| start + length + 2) else { break };
-        let is_comment = behind.trim_start_matches(['{', '-', ' ']).starts_with("/*");
-        found.extend((!is_comment).then_some(start..end));
-        at = end;
-    }
-    found
-}
-
 /// Lists the parts of a template that a condition may leave out, line by line and without comments.
-fn branches(text: &str) -> Vec<Range<usize>> {
-    let (mut found, mut open, mut start) = (Vec::new(), Vec::new(), 0);
+fn branches(text: &str, actions: &[Action]) -> Vec<Range<usize>> {
+    let (mut found, mut start, mut commented) = (Vec::new(), 0, 0);
+    // Of each block that is open whether a condition is around it.
+    let (mut open, mut actions) = (Vec::new(), actions.iter().peekable());
     for line in text.split_inclusive('\n') {
-        let is_comment =
-            line.trim_start().starts_with('#') || line.contains("{{/*") || line.contains("{{- /*");
-        if open.contains(&true) && !is_comment {
-            found.push(start..start + line.len());
-        }
-        for action in line.split("{{").skip(1) {
-            match action.trim_start_matches('-').split_whitespace().next() {
+        let (is_inside, end) = (open.last() == Some(&true), start + line.len());
+        while let Some(action) = actions.next_if(|action| action.whole.start < end) {
+            let code = text.get(action.code.clone()).unwrap_or_default();
+            match code.split_whitespace().next() {
                 Some("if" | "with") => open.push(true),
-                Some("range" | "define" | "block") => open.push(false),
-                Some("end" | "end}}" | "end-}}") => drop(open.pop()),
-                _ => {}
+                Some("range" | "define" | "block") => open.push(open.last() == Some(&true)),
+                Some("end") => drop(open.pop()),
+                Some(_) => {}
+                None => commented = action.whole.end,
             }
         }
-        start += line.len();
+        let is_comment = line.trim_start().starts_with('#') || commented > start;
+        found.extend((is_inside && !is_comment).then_some(start..end));
+        start = end;
     }
     found
 }
@@ -314,17 +306,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn actions_are_no_comments() {
-        let text = "a: {{ .b }}\n{{- /* 2026.8.2 */ -}}\n{{/* c */}}{{- if eq .d \"e\" }}\n{{ f";
-        let found: Vec<&str> = actions(text).into_iter().map(|span| &text[span]).collect();
-        assert_eq!(found, ["{{ .b }}", "{{- if eq .d \"e\" }}"]);
-        assert!(actions(&"{{".repeat(100_000)).is_empty());
-    }
-
-    #[test]
     fn what_a_condition_may_leave_out_is_known_by_its_lines() {
-        let text = "a: 1\n{{- range .x }}\nb: 2\n{{- end }}\n{{ if .y }}\nc: 3\n# d: 4\n{{- with .z }}e: 5{{ end }}\n{{ end }}\nf: 6\n";
-        let inside: String = branches(text).into_iter().map(|span| &text[span]).collect();
-        assert_eq!(inside, "c: 3\n{{- with .z }}e: 5{{ end }}\n{{ end }}\n");
+        let text = "a: 1\n{{- range .x }}\nb: 2\n{{- end }}\n{{ if .y }}\nc: 3\n# d: 4\n{{- with .z }}e: 5{{ end }}\n{{/*\ng: 7 */}}\n{{ end }}\nf: {{ with \"{{ end }}\" }}\nh: 8\n{{ end }}\n";
+        let actions: Vec<Action> = actions(text, BRACES).map_while(Result::ok).collect();
+        let inside: String = branches(text, &actions).into_iter().map(|span| &text[span]).collect();
+        assert_eq!(inside, "c: 3\n{{- with .z }}e: 5{{ end }}\n{{ end }}\nh: 8\n{{ end }}\n");
     }
 }
