@@ -4,7 +4,7 @@
 //! that brings it, with nothing but words like `version` between them, where they count as its releases do, or behind a chart or
 //! a part as its charts did; and those that words like `and` join to them.
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use super::{
     names::{brings_release, is_of_release},
@@ -121,7 +121,9 @@ fn behind(line: &str, mut after: Option<fn(&str) -> bool>) -> Vec<Number> {
             Some(counts) if !may_stand => {
                 let text = line.get(..at + plain.len()).filter(|_| listed != Some(false));
                 let named = text.and_then(|text| number(text, at));
-                let named = named.filter(|(span, _)| line.get(span.clone()).is_some_and(counts));
+                let is_its = |span: &Range<usize>| !is_of_another(line, span.end);
+                let named =
+                    named.filter(|(span, _)| line.get(span.clone()).is_some_and(counts) && is_its(span));
                 listed = named.as_ref().map(|_| rest.ends_with(','));
                 after = after.filter(|_| named.is_some() && !rest.ends_with(['.', ';', ':']));
                 found.extend(named);
@@ -141,15 +143,28 @@ fn begins_tag(c: char) -> bool {
 fn before_name(line: &str) -> impl Iterator<Item = Number> {
     line.match_indices(OF).filter_map(move |(at, of)| {
         let (before, behind) = (line.get(..at)?, line.get(at + of.len()..)?);
-        let name = words(behind).take(2).find(|word| !word.eq_ignore_ascii_case("the"))?;
+        let name = named_first(behind)?;
         let word = before.split_whitespace().rev().take(2).find(|word| *word != "release")?;
         let start = before.rfind(word)?;
         let rest = word.trim_start_matches(AROUND);
         let text = line.get(..start + word.trim_end_matches(AROUND).len())?;
-        let found =
-            is_linkerd(name.trim_matches(AROUND)).then(|| number(text, start + word.len() - rest.len()));
+        let found = is_linkerd(name).then(|| number(text, start + word.len() - rest.len()));
         found.flatten().filter(|(span, _)| line.get(span.clone()).is_some_and(may_be_linkerd))
     })
+}
+
+/// Tells whether a number that ends at a place of a line is said to be of something else: `2.3.4 of Grafana`.
+fn is_of_another(line: &str, end: usize) -> bool {
+    let behind = line.get(end..).unwrap_or_default().trim_start_matches(AROUND);
+    let name = behind.strip_prefix(OF).and_then(named_first);
+    let is_linkerds = |name: &str| is_linkerd(name) || is_own(name) || may_stand_between(name);
+    name.is_some_and(|name| name.starts_with(char::is_alphabetic) && !is_linkerds(name))
+}
+
+/// Returns what a text names first.
+fn named_first(text: &str) -> Option<&str> {
+    let name = words(text).take(2).find(|word| !word.eq_ignore_ascii_case("the"));
+    name.map(|name| name.trim_matches(AROUND))
 }
 
 /// Returns how the numbers behind a chart's name count.
@@ -220,6 +235,10 @@ mod tests {
             "version `2.14.10` of Linkerd and 2.12.0 of Prometheus",
             "we run v2.14.10 of the [Linkerd](https://linkerd.io) mesh",
             "The 2.14.10 release of **Linkerd**",
+            "Linkerd 2.14.10 of the service mesh",
+            "Linkerd 2.14.10 of 2022",
+            "Linkerd 2.14.10, `2.12.0` of the Prometheus chart",
+            "Linkerd 2.14.10 and Grafana 2.12.0",
         ] {
             assert_eq!(found(line), [("2.14.10", Some(Reason::Channel))], "{line}");
         }
@@ -268,6 +287,7 @@ mod tests {
             "linkerd-smi 2.1.0",
             "Linkerd 2.14",
             "Linkerd 1.7.5",
+            "Update Linkerd to the latest 2.3.4 of Grafana",
             "edge 2.14.10",
             "vendor=\"linkerd\",version=\"2.24.0\"",
             "linkerd: 2.224.0",
