@@ -1,7 +1,8 @@
-//! What policies of Kyverno's put on the objects of others.
+//! What policies of Kyverno's put on the objects of others, and take.
 //!
 //! In: an object. Out: the same, where a rule has a JSON patch with what that puts in its place, as a strategic merge of the rule
-//! has it. Source: `Mutation` and `ForEachMutation` in `api/kyverno/v1/common_types.go` of kyverno/kyverno.
+//! has it; and whether a text says which values a rule takes. Source: `Mutation` and `ForEachMutation` in
+//! `api/kyverno/v1/common_types.go` of kyverno/kyverno.
 
 use super::{
     json_patch,
@@ -15,6 +16,10 @@ use crate::yaml::Ceilings;
 const GROUP: &str = "kyverno.io";
 /// The key of JSON patches in a rule, which are one text.
 const PATCHES: &str = "patchesJson6902";
+/// The keys under which a rule says what it takes.
+const PATTERNS: [&str; 2] = ["pattern", "anyPattern"];
+/// What makes more than a value of a text under one: the operators and wildcards of rules that validate.
+const OPERATORS: [char; 7] = ['|', '&', '!', '*', '?', '<', '>'];
 /// Values in values that are looked into.
 const DEPTH: usize = 32;
 /// The longest path of an operation.
@@ -27,6 +32,11 @@ pub fn patched(object: Object) -> Object {
         Some(value) => Object { value, ..object },
         None => object,
     }
+}
+
+/// Tells whether a text says which values a policy takes, more of them than one: `edge-26.8.1 | edge-26.8.2`.
+pub fn is_pattern(group: &str, path: &[&str], text: &str) -> bool {
+    group == GROUP && path.iter().any(|key| PATTERNS.contains(key)) && text.contains(OPERATORS)
 }
 
 fn opened(value: &Value, depth: usize) -> Option<Value> {
@@ -89,6 +99,16 @@ mod tests {
         let operations =
             r#"'[{"op":"add","path":"/a~1b/-/{{i}}/c","value":"x"},{"op":"remove","path":"/d"}]'"#;
         assert_eq!(mutated("kyverno.io", operations), r#"[{"a/b": [[{"c": ["x"@a.yaml:136]}]]}]"#);
+    }
+
+    #[test]
+    fn only_a_rule_of_a_policy_takes_several_values() {
+        let path = ["spec", "rules", "[]", "validate", "anyPattern", "[]", "metadata", "annotations"];
+        let both = "edge-26.8.1 | edge-26.8.2";
+        assert!(is_pattern("kyverno.io", &path, both));
+        assert!(!is_pattern("kyverno.io", &path, "edge-26.8.1"));
+        assert!(!is_pattern("kyverno.io", &path[5..], both));
+        assert!(!is_pattern("acme.io", &path, both));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::{
     pods::{Injection, asks, injection, opted_out, take_asking, told},
 };
 use crate::{
-    deploy::{Cluster, Object, Scalar, Value, flux, kinds},
+    deploy::{Cluster, Object, Scalar, Value, flux, kinds, kyverno},
     linkerd,
     pins::{
         Home, Reason, ScanOptions,
@@ -54,7 +54,7 @@ pub(in crate::pins) fn take_object(
         }
         take_revision(&kind, &path, value, claims);
         for (version, spec) in annotation::versions(value) {
-            if is_open(&group, &kind, &path) || is_pattern(&path, version) {
+            if is_open(&group, &kind, &path) || kyverno::is_pattern(&group, &path, &version.text()) {
                 claims.take_not_followed(version);
                 continue;
             }
@@ -97,12 +97,6 @@ fn is_open(group: &str, kind: &str, path: &[&str]) -> bool {
     let is_operator_s = group.contains('.') && !group.ends_with(".k8s.io");
     let is_known = kinds::leads(group, kind) || kinds::asks(group, kind);
     is_operator_s && !is_known && path.first() == Some(&"spec") && !path.last().is_some_and(is_told)
-}
-
-/// Tells whether a text says which releases a policy takes, more of them than one: `edge-26.8.1 | edge-26.8.2`.
-fn is_pattern(path: &[&str], text: &Scalar) -> bool {
-    path.iter().any(|key| matches!(*key, "pattern" | "anyPattern"))
-        && text.text().contains(['|', '&', '!', '*', '?', '<', '>'])
 }
 
 /// Takes what a Git repository is fetched at that is not Linkerd's own: by Flux, or as a source of Argo CD.
