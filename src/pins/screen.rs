@@ -62,6 +62,17 @@ struct Content {
     ties: bool,
     /// They are sealed by git-crypt.
     sealed: bool,
+    /// What else they may name Linkerd's release by, of contents that lie at a path of Linkerd's.
+    says: Says,
+}
+
+/// What bytes without a word of Linkerd may name its release by where their path says that they are of it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Says {
+    /// A tag of another channel.
+    tag: bool,
+    /// A number, of what nobody else gives a meaning.
+    number: bool,
 }
 
 /// An entry that is looked at.
@@ -71,6 +82,8 @@ struct Looked<'t> {
     entry: &'t Entry,
     /// Whether its name says that it takes in others: a kustomization, a bundle of Fleet's.
     takes_in: bool,
+    /// Whether its path says that it is of Linkerd.
+    of_linkerd: bool,
     /// Which of the contents it has, so that one at many paths is judged once.
     content: Option<usize>,
 }
@@ -80,6 +93,8 @@ struct Looked<'t> {
 struct Swept {
     /// What each says, by position; those that were not shown are open.
     judged: Vec<OnceLock<Content>>,
+    /// Those of which a path says that they are of Linkerd, by position.
+    of_linkerd: HashSet<usize>,
     contents: HashMap<BlobId, Vec<u8>>,
 }
 
@@ -131,14 +146,14 @@ const FEW: usize = 256;
 pub(super) fn screen(tree: &dyn Tree, options: &ScanOptions) -> Result<Screened, TreeError> {
     let needles = Needles::new();
     let all = tree.entries().iter().enumerate().map(|(at, entry)| {
-        let name = entry.path.name();
-        Looked { at, entry, takes_in: is_kustomization(name) || is_bundle(name), content: None }
+        let (name, of_linkerd) = (entry.path.name(), entry.path.as_str().contains("inkerd"));
+        Looked { at, entry, takes_in: is_kustomization(name) || is_bundle(name), of_linkerd, content: None }
     });
     let mut entries: Vec<Looked<'_>> = Vec::with_capacity(tree.entries().len());
     entries.extend(all.filter(|looked| !options.ignore.is_match(looked.entry.path.as_str())));
     let swept = needles.sweep(tree, options, &mut entries);
     let parts = parallel::fold(&entries, |part: &mut Part, looked| {
-        match needles.look(tree, options, looked, &swept.judged) {
+        match needles.look(tree, options, looked, &swept) {
             Ok(Seen::Nothing) => {}
             Ok(Seen::Irrelevant(id)) => part.irrelevant.push(id),
             Ok(Seen::Hit(hit)) => part.hits.push(hit),
@@ -194,20 +209,21 @@ impl Needles {
         open.extend(files.filter(|(id, _)| !options.irrelevant.contains(*id)));
         parallel::sort_by_key(&mut open, |(id, _)| *id);
         let mut ids: Vec<BlobId> = Vec::with_capacity(open.len());
-        let mut taking = HashSet::new();
+        let (mut taking, mut of_linkerd) = (HashSet::new(), HashSet::new());
         for (id, looked) in open {
             if ids.last() != Some(&id) {
                 ids.push(id);
             }
             looked.content = ids.len().checked_sub(1);
             taking.extend(looked.content.filter(|_| looked.takes_in));
+            of_linkerd.extend(looked.content.filter(|_| looked.of_linkerd));
         }
         let judged: Vec<OnceLock<Content>> = ids.iter().map(|_| OnceLock::new()).collect();
         let kept = Mutex::new((0, HashMap::new()));
         if ids.len() > FEW {
             tree.sweep(&ids, options.file_bytes, &|n, bytes| {
                 let (Some(open), Some(id)) = (judged.get(n), ids.get(n)) else { return };
-                let content = self.judge(bytes);
+                let content = self.judge(bytes, of_linkerd.contains(&n));
                 if content.ties || taking.contains(&n) {
                     let (held, contents) = &mut *kept.lock().unwrap_or_else(PoisonError::into_inner);
                     if *held + bytes.len() <= KEPT {
@@ -219,7 +235,7 @@ impl Needles {
             });
         }
         let (_, contents) = kept.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Swept { judged, contents }
+        Swept { judged, of_linkerd, contents }
     }
 
     fn look(
@@ -227,10 +243,10 @@ impl Needles {
         tree: &dyn Tree,
         options: &ScanOptions,
         looked: &Looked<'_>,
-        judged: &[OnceLock<Content>],
+        swept: &Swept,
     ) -> Result<Seen, TreeError> {
-        let Looked { at, entry, content, takes_in } = *looked;
-        let known = content.and_then(|n| judged.get(n));
+        let Looked { at, entry, content, takes_in, of_linkerd } = *looked;
+        let known = content.and_then(|n| swept.judged.get(n));
         let skip = |reason, detail: Option<String>| {
             let versions = super::version_text::releases(detail.as_deref().unwrap_or_default());
             Seen::Skipped(Box::new(Skipped { path: entry.path.clone(), reason, detail, versions }))
@@ -248,7 +264,6 @@ impl Needles {
             }
             Mode::File | Mode::Executable => {}
         }
-        let of_linkerd = entry.path.as_str().contains("inkerd");
         if options.irrelevant.contains(entry.id) && !takes_in && !of_linkerd {
             return Ok(Seen::Irrelevant(entry.id));
         }
@@ -264,7 +279,8 @@ impl Needles {
                         skip(SkipReason::TooLarge, Some(detail))
                     });
                 }
-                let content = self.judge(&tree.read(entry.id)?);
+                let is_asked = of_linkerd || content.is_some_and(|n| swept.of_linkerd.contains(&n));
+                let content = self.judge(&tree.read(entry.id)?, is_asked);
                 let _ = known.map(|known| known.set(content));
                 content
             }
@@ -274,19 +290,22 @@ impl Needles {
         }
         let Content { size, linkerd, ties, .. } = content;
         let speaks = content.speaks || of_linkerd;
-        let named = content.named || of_linkerd && says_a_release(&entry.path, &tree.read(entry.id)?);
+        let says_a_number = || content.says.number && other::class(&entry.path).is_told_alone();
+        let named = content.named || of_linkerd && (content.says.tag || says_a_number());
         Ok(match ties || takes_in || named {
             true => Seen::Hit(Hit { entry: at, named, linkerd, size, speaks }),
             false => Seen::Irrelevant(entry.id),
         })
     }
 
-    fn judge(&self, bytes: &[u8]) -> Content {
+    /// Judges bytes, at some path of Linkerd's or not.
+    fn judge(&self, bytes: &[u8], of_linkerd: bool) -> Content {
         let size = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
         let sealed = bytes.starts_with(b"\0GITCRYPT\0");
+        let says = if of_linkerd { Says::of(bytes) } else { Says::default() };
         let may_tell = self.any.as_ref().is_none_or(|any| any.find(bytes).is_some());
         if !may_tell && !is_utf16(bytes) {
-            return Content { size, sealed, ..Content::default() };
+            return Content { size, sealed, says, ..Content::default() };
         }
         let (named, marked) = self.names(bytes);
         let linkerd = named || self.upper.find(bytes).is_some() || in_utf16(bytes);
@@ -294,7 +313,7 @@ impl Needles {
         let named = speaks || self.names_a_version(bytes);
         let deployers = [&self.flux, &self.argo, &self.fleet];
         let ties = named || deployers.iter().any(|deployer| deployer.find(bytes).is_some());
-        Content { size, linkerd, speaks, named, ties, sealed }
+        Content { size, linkerd, speaks, named, ties, sealed, says }
     }
 
     /// Tells whether bytes name Linkerd, and whether they hold a marker.
@@ -320,15 +339,16 @@ impl Needles {
     }
 }
 
-/// Tells whether bytes without a word of Linkerd may name its release where their path says that they are of it: a tag of another
-/// channel, or a number of what nobody else gives a meaning.
-fn says_a_release(path: &RepoPath, bytes: &[u8]) -> bool {
-    let is_tag = |channel: &str| {
-        let mut all = memchr::memmem::find_iter(bytes, channel.as_bytes());
-        all.any(|at| digits(bytes, at + channel.len(), 1))
-    };
-    CHANNELS.iter().any(|channel| is_tag(channel))
-        || other::class(path).is_told_alone() && names_a_number(bytes)
+// === impl Says ===
+
+impl Says {
+    fn of(bytes: &[u8]) -> Self {
+        let is_tag = |channel: &str| {
+            let mut all = memchr::memmem::find_iter(bytes, channel.as_bytes());
+            all.any(|at| digits(bytes, at + channel.len(), 1))
+        };
+        Self { tag: CHANNELS.iter().any(|channel| is_tag(channel)), number: names_a_number(bytes) }
+    }
 }
 
 fn names_a_number(bytes: &[u8]) -> bool {
@@ -358,8 +378,32 @@ fn in_utf16(bytes: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
     use crate::deploy::testing::MemoryTree;
+
+    /// A tree that counts what is read of it.
+    struct Counted {
+        tree: MemoryTree,
+        entries: Vec<Entry>,
+        read: AtomicUsize,
+    }
+
+    impl Tree for Counted {
+        fn entries(&self) -> &[Entry] {
+            &self.entries
+        }
+
+        fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
+            self.read.fetch_add(1, Ordering::Relaxed);
+            self.tree.read(id)
+        }
+
+        fn size(&self, _: BlobId) -> Result<u64, TreeError> {
+            Ok(9)
+        }
+    }
 
     /// A tree of blobs of which only the sizes may be asked.
     struct Huge(Vec<Entry>);
@@ -385,6 +429,18 @@ mod tests {
         let hits = [hit(0, 60), hit(2, 40)];
         within(100, &tree, &hits).unwrap();
         assert_eq!(within(99, &tree, &hits).unwrap_err().id, tree.entries()[2].id.into());
+    }
+
+    #[test]
+    fn a_blob_is_read_once_whatever_its_paths_say() {
+        let tree = MemoryTree::of(&[("linkerd/VERSION", "2.14.9"), ("linkerd/a.sh", "stable-2.14.8")]);
+        let beside = Entry { path: RepoPath::new("VERSION").unwrap(), ..tree.entries()[0].clone() };
+        let entries = [&[beside][..], tree.entries()].concat();
+        let tree = Counted { tree, entries, read: AtomicUsize::new(0) };
+        let screened = screen(&tree, &ScanOptions::default()).unwrap();
+        let hits: Vec<_> = screened.hits.iter().map(|hit| (hit.entry, hit.named)).collect();
+        assert_eq!(hits, [(1, true), (2, true)]);
+        assert_eq!(tree.read.into_inner(), 2);
     }
 
     #[test]
