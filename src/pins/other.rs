@@ -92,7 +92,8 @@ pub(super) fn in_template(file: &TextFile<'_>, known: &[Pin], code: &[Range<usiz
 /// Reports those of a file that machines read: what a comment names nothing deploys, and of all else nobody knows who
 /// reads it. What is given to one of `names` is Linkerd's wherever it stands.
 pub(super) fn in_code(file: &TextFile<'_>, known: Vec<Range<usize>>, names: &[&BTreeSet<String>]) -> Told {
-    named(file, known, (names, &[]), escapes::whole, |before| match is_said(before) {
+    let whole = |line: &str, token: Token| escapes::whole(file.path, line, token);
+    named(file, known, (names, &[]), whole, |before| match is_said(before) {
         true => Reason::NotDeployed,
         false => Reason::NotFollowed,
     })
@@ -111,7 +112,7 @@ fn named(
     file: &TextFile<'_>,
     mut known: Vec<Range<usize>>,
     (names, code): (&[&BTreeSet<String>], &[Range<usize>]),
-    read: fn(&str, Token) -> Option<Token>,
+    read: impl Fn(&str, Token) -> Option<Token>,
     reason: impl Fn(&str) -> Reason,
 ) -> Told {
     known.sort_by_key(|span| span.start);
