@@ -34,7 +34,7 @@ use super::{
 };
 use crate::linkerd::{self, EdgeVersion};
 
-use class::is_package;
+use class::describes_packages;
 use number::{gives_linkerds, lines, may_be_linkerd, number, words};
 use speaks::{is_near, speaking_lines, speaks};
 
@@ -126,7 +126,7 @@ fn named(
     if is_linkerd_s {
         numbers.extend(numbers::of_file(file.path.as_str(), file.text));
     }
-    if is_package(file.path.name()) {
+    if describes_packages(file.path.name()) {
         // But for a key that says otherwise, it is given to packages.
         numbers.retain(|(span, _)| reads::given_to(file.text, span.start).is_none_or(gives_linkerds));
     }

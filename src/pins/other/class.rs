@@ -79,7 +79,7 @@ pub(in crate::pins) fn class(path: &RepoPath) -> Class {
 
 /// Tells whether a package manager takes a file of that name for what describes packages of its own, whatever they are called:
 /// npm, Composer, Ansible Galaxy.
-pub(super) fn is_package(name: &str) -> bool {
+pub(super) fn describes_packages(name: &str) -> bool {
     const NAMES: [&str; 6] = [
         "package.json",
         "package-lock.json",

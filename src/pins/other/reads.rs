@@ -17,8 +17,8 @@ pub(in crate::pins) const YTT: &str = "data.values.";
 const DEFAULTS: [&str; 2] = ["default", "value"];
 /// Lines above one that are looked at for that key.
 const LINES: usize = 16;
-/// Characters of one line that are looked at for it.
-const LINE: usize = 1 << 10;
+/// Characters of one line that are looked back over for it.
+const BACK: usize = 1 << 10;
 /// Names of one line.
 const NAMES: usize = 64;
 
@@ -73,7 +73,7 @@ pub(super) fn given_to(text: &str, at: usize) -> Option<&str> {
     if !DEFAULTS.contains(&name) {
         return Some(name);
     }
-    let near = before.char_indices().rev().nth(LINE).map_or(0, |(start, _)| start);
+    let near = before.char_indices().rev().nth(BACK).map_or(0, |(start, _)| start);
     let line = before.get(near..)?.rsplit('\n').next()?;
     if let Some(open) = line.rfind('{') {
         return name_before(line.get(..open)?);

@@ -10,8 +10,8 @@ const SIGN: &str = "renovate:";
 const NAMES: [&str; 3] = ["depName", "packageName", "lookupName"];
 /// Whose repository is Linkerd's own.
 const OWNER: &str = "linkerd";
-/// The longest line that is read: what is written for people is shorter.
-const LINE: usize = 1 << 12;
+/// The longest line with such a comment, or below one, that is read: what is written for people is shorter.
+const COMMENTED: usize = 1 << 12;
 
 /// Finds all of a text.
 pub(super) fn for_renovate(text: &str) -> Vec<Number> {
@@ -19,10 +19,10 @@ pub(super) fn for_renovate(text: &str) -> Vec<Number> {
     // Most texts have no such comment.
     let is_read = text.contains(SIGN);
     for (start, line) in lines(text).take_while(|_| is_read) {
-        let at = line.find(SIGN).filter(|_| line.len() <= LINE);
+        let at = line.find(SIGN).filter(|_| line.len() <= COMMENTED);
         let code = line.get(..at.unwrap_or(line.len())).unwrap_or_default();
         let here = at.and_then(|at| counts(line.get(at..)?));
-        let asked = here.or(above).filter(|_| line.len() <= LINE);
+        let asked = here.or(above).filter(|_| line.len() <= COMMENTED);
         let given = asked.and_then(|counts| first_of(code, counts));
         above = here.filter(|_| given.is_none());
         found.extend(given.map(|(span, why)| (moved(span, start), why)));
@@ -82,7 +82,7 @@ mod tests {
             "# renovate: depName=prometheus/prometheus for linkerd\nmetrics: 2.12.0\n".to_owned(),
             "# renovate: depName=\nmesh: 2.14.10\n".to_owned(),
             "# renovate: depName=acme/linkerd\nrole: 2.1.0\n".to_owned(),
-            format!("{comment} {}\nmesh: 2.14.10\n", "a".repeat(LINE)),
+            format!("{comment} {}\nmesh: 2.14.10\n", "a".repeat(COMMENTED)),
         ] {
             assert_eq!(found(&other), [], "{other}");
         }

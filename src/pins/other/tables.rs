@@ -19,7 +19,7 @@ const AROUND: [char; 6] = [' ', '\t', '`', '"', '\'', '*'];
 /// Words of a description that say nothing of what it is about.
 const FILLS: [&str; 4] = ["a", "the", "of", "for"];
 /// The longest row that is read.
-const LINE: usize = 1 << 12;
+const ROW: usize = 1 << 12;
 /// How the title of a text begins.
 const TITLE: &str = "# ";
 /// How a key ends that gives the version of a chart.
@@ -32,7 +32,7 @@ pub(super) fn in_tables(text: &str) -> Vec<Number> {
     let title = text.lines().take_while(|_| is_read).find(|line| line.starts_with(TITLE));
     let is_titled_so = title.is_some_and(speaks);
     for (start, line) in lines(text).take_while(|_| is_read) {
-        if !line.contains(BAR) || line.len() > LINE {
+        if !line.contains(BAR) || line.len() > ROW {
             columns.clear();
         } else if is_rule(line) {
             columns = cells(above).map(|(cell, _)| is_headed(cell)).collect();
