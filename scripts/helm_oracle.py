@@ -13,7 +13,7 @@ import tempfile
 import yaml
 
 # What values switch a part of a chart off by.
-SWITCH = re.compile(r"""(\b(?:enabled?|create|install|deploy(?:ed)?)["']?: )false\b""")
+SWITCH = re.compile(r"""(\b(?:enabled?|create|install|deploy(?:ed)?)\\?["']?: )false\b""")
 # A release in any form, or what a template makes one of: 2026.8.2, edge-26.8.2, 26.8.2.
 TOKEN = re.compile(r"(?<![\w.])(edge-|20)?26\.(\d+)\.(\d+)(?![\w.])")
 # The numbers that are given, from which on.
