@@ -74,6 +74,8 @@ pub enum What {
     New,
     /// The deployer fails, and did not before.
     Fails(String),
+    /// The same, unless it is given what is not in the tree.
+    MayFail(String),
     /// It no longer reads this file, which is still there, nor another one in its place.
     Leaves(RepoPath),
     /// It finds no more what it reads by a name.
@@ -333,12 +335,12 @@ impl Compared {
         for (what, _) in was.iter().filter_map(failure) {
             *known.entry(what).or_default() += 1;
         }
-        for (what, why) in is.iter().filter_map(failure) {
+        for (what, how) in is.iter().filter_map(failure) {
             match known.get_mut(&what).filter(|left| **left > 0) {
                 Some(left) => *left -= 1,
                 None => {
-                    fails = true;
-                    self.tell(root, &what, What::Fails(why));
+                    fails |= matches!(how, What::Fails(_));
+                    self.tell(root, &what, how);
                 }
             }
         }
@@ -409,15 +411,16 @@ impl Compared {
     }
 }
 
-/// Says of a note what fails, and why.
-fn failure(note: &Note) -> Option<(String, String)> {
+/// Says of a note what fails, and how.
+fn failure(note: &Note) -> Option<(String, What)> {
     match &note.about {
         About::Fails { what, why } | About::Unread { what, why } | About::Unmet { what, why } => {
-            Some((what.clone(), why.clone()))
+            Some((what.clone(), What::Fails(why.clone())))
         }
-        About::Refused(why) => Some((note.path.to_string(), why.clone())),
+        About::Doubted { what, why } => Some((what.clone(), What::MayFail(why.clone()))),
+        About::Refused(why) => Some((note.path.to_string(), What::Fails(why.clone()))),
         About::Cycle(what) | About::NoTarget(what) | About::Twice(what) => {
-            Some((what.clone(), "it is not what kustomize takes".to_owned()))
+            Some((what.clone(), What::Fails("it is not what kustomize takes".to_owned())))
         }
         _ => None,
     }

@@ -54,6 +54,13 @@ pub enum About {
         /// Which it has.
         why: String,
     },
+    /// The same, unless values that are not in the tree are laid over it.
+    Doubted {
+        /// Who asks what.
+        what: String,
+        /// Which it has.
+        why: String,
+    },
     /// A chart that is over a limit of Helm's: which, and what limit.
     Over {
         /// The chart.

@@ -162,8 +162,8 @@ fn a_release_that_the_schema_of_a_chart_refuses_blocks() {
         ];
         let files = files.map(|(path, text)| (path.to_owned(), text)).into();
         let (_, findings) = pass(&files, Stage::Platform, "edge-26.8.3").unwrap();
-        let is_block = |f: &Finding| (f.check, f.severity) == (CheckId::ModelDiff, Severity::Block);
-        findings.into_iter().filter(is_block).map(|finding| finding.reason).collect::<Vec<_>>()
+        let found = findings.into_iter().filter(|finding| finding.check == CheckId::ModelDiff);
+        found.map(|finding| (finding.severity, finding.reason)).collect::<Vec<_>>()
     };
     let (listed, pattern) = ("\"enum\": [\"2026.8.1\", \"2026.8.2\"]", "\"pattern\": \"^2026\\\\.8\\\\.\"");
     let wanted = "`apps, value linkerd` can be built today and could not be after this: apps/values.schema.json takes no `2026.8.3` \
@@ -174,10 +174,18 @@ fn a_release_that_the_schema_of_a_chart_refuses_blocks() {
         ("helmfile.yaml", "releases:\n- {name: apps, chart: ./apps, skipSchemaValidation: SKIPS}\n"),
         ("fleet.yaml", "helm: {chart: ./apps, skipSchemaValidation: SKIPS}\n"),
     ] {
-        assert_eq!(refused(deployer, listed, "false"), [wanted], "{}", deployer.0);
-        assert_eq!(refused(deployer, listed, "true"), [""; 0], "{}", deployer.0);
-        assert_eq!(refused(deployer, pattern, "false"), [""; 0], "{}", deployer.0);
+        let block = [(Severity::Block, wanted.to_owned())];
+        assert_eq!(refused(deployer, listed, "false"), block, "{}", deployer.0);
+        assert_eq!(refused(deployer, listed, "true"), [], "{}", deployer.0);
+        assert_eq!(refused(deployer, pattern, "false"), [], "{}", deployer.0);
     }
+    let covered = of_flux.replace("{upgrade", "{valuesFrom: [{kind: Secret, name: mesh}], upgrade");
+    let wanted = "`apps, value linkerd` can be built today and may not be after this: apps/values.schema.json takes no `2026.8.3` \
+                  there, unless values that are not in this repository are laid over it";
+    assert_eq!(
+        refused(("flux/apps.yaml", covered.as_str()), listed, "false"),
+        [(Severity::Warn, wanted.to_owned())]
+    );
 }
 
 #[test]

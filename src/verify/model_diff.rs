@@ -1,9 +1,9 @@
 //! Step 8, verify: what is deployed after the change is what was deployed before, with releases replaced.
 //!
 //! In: the trees before and after, the plan's moves. Out: a `block` for each object that differs in anything else, and for what
-//! a deployer could build before and no longer can. This reads both trees as the deployers do, so that what only compares
-//! itself with a release (`op: test` of a JSON patch, a replacement's source, a condition of a chart's template) is found where
-//! it is left behind.
+//! a deployer could build before and no longer can, or a `warn` where values from elsewhere decide that. This reads both trees
+//! as the deployers do, so that what only compares itself with a release (`op: test` of a JSON patch, a replacement's source,
+//! a condition of a chart's template) is found where it is left behind.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -78,6 +78,13 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
 fn finding(difference: deploy::Difference) -> Finding {
     let deploy::Difference { root, object, what } = difference;
     let (reason, hint) = match what {
+        What::MayFail(why) => {
+            let reason = format!(
+                "`{object}` can be built today and may not be after this: {why}, unless values that are not in this repository are \
+                 laid over it"
+            );
+            return Finding::warn(ID, reason).at(&root, None).hint(ELSEWHERE);
+        }
         What::Fails(why) => (
             format!(
                 "`{object}` can be built today and could not be after this: {}",
@@ -161,6 +168,9 @@ const PRUNED: &str = "who prunes deletes the first with all that it brings: chec
 
 const OURS: &str =
     "what builds it follows a release in a way that uplinker does not; change it by hand, or hold the pin";
+
+const ELSEWHERE: &str =
+    "look at what is given it from elsewhere; where that sets another value there, nothing fails";
 
 const NAMED: &str =
     "its name holds a release that moves; add what will be named in this branch, or hold the pin";

@@ -131,14 +131,15 @@ impl<'c> Charts<'c> {
             let about = About::Bound(Bound::Objects(EVALUATIONS));
             return Some(Rendered { notes: vec![Note::new(&inside, about)], ..Rendered::default() });
         }
+        let outside = layers.iter().rposition(|layer| matches!(layer, Layer::Outside { target: None, .. }));
+        let over_it = outside.and_then(|at| layers.get(at + 1..)).map(|over| layered(over).value);
+        let over = (&values, over_it.as_ref());
         let is_asked = !release.ignores_schema;
-        let refused = if is_asked { value_schema::refused(&package, &values, files) } else { Vec::new() };
+        let refused = if is_asked { value_schema::refused(&package, over, files) } else { Vec::new() };
         if !package.has_templates() {
             return Some(Rendered { notes: refused, ..Rendered::default() });
         }
-        let outside = layers.iter().rposition(|layer| matches!(layer, Layer::Outside { target: None, .. }));
-        let over_it = outside.and_then(|at| layers.get(at + 1..)).map(|over| layered(over).value);
-        let mut rendered = self.rendered(&package, release, (&values, over_it.as_ref()), files);
+        let mut rendered = self.rendered(&package, release, over, files);
         rendered.notes.extend(refused);
         Some(rendered)
     }

@@ -53,6 +53,48 @@ fn what_a_schema_refuses_is_told_of_each_chart_that_is_switched_on() {
 }
 
 #[test]
+fn what_values_from_elsewhere_may_cover_is_not_refused_for_sure() {
+    let schema = r#"{"properties": {"v": {"const": "2026.8.1"}}}"#;
+    let [own, of_z] = ["c/values.schema.json", "c/charts/z/values.schema.json"].map(|path| (path, schema));
+    let inner = [
+        (
+            "c/requirements.yaml",
+            "dependencies: [{name: z, version: 0.1.0, condition: z.enabled, tags: [t]}]\n",
+        ),
+        ("c/charts/z/Chart.yaml", "apiVersion: v2\nname: z\nversion: 0.1.0\n"),
+    ];
+    let values = |text: &str| Layer::values(&files(&[("v.yaml", text)]).documents("v.yaml").unwrap()[0]);
+    let outside = |target: Option<&str>| Layer::Outside {
+        who: "Secret a".to_owned(),
+        target: target.map(Scalar::made),
+        optional: true,
+        text: None,
+    };
+    let refused = |schema: (&str, &str), layers: &[Layer]| {
+        let with = |release| ChartRelease { layers: layers.to_vec(), ..release };
+        let rendered = given(&[&[schema], &inner[..]].concat(), with);
+        let how = |note: &Note| match &note.about {
+            About::Unmet { .. } => Some("refused"),
+            About::Doubted { .. } => Some("perhaps"),
+            _ => None,
+        };
+        rendered.notes.iter().filter_map(how).collect::<Vec<_>>().join(" ")
+    };
+    let v = values("v: 2026.8.2\n");
+    assert_eq!(refused(own, &[v.clone(), outside(None)]), "perhaps");
+    assert_eq!(refused(own, &[v.clone(), outside(Some("w"))]), "refused");
+    assert_eq!(refused(own, &[v.clone(), outside(Some("v"))]), "");
+    assert_eq!(refused(own, &[outside(None), v]), "refused");
+    let [off, on, z] =
+        ["tags: {t: false}\n", "z: {enabled: true}\ntags: {t: true}\n", "z: {v: 2026.8.2}\n"].map(values);
+    assert_eq!(refused(of_z, &[z.clone()]), "refused");
+    assert_eq!(refused(of_z, &[off, z.clone()]), "");
+    assert_eq!(refused(of_z, &[outside(None), z.clone()]), "perhaps", "it may be off");
+    assert_eq!(refused(of_z, &[outside(None), z.clone(), on.clone()]), "refused");
+    assert_eq!(refused(of_z, &[on, z, outside(Some("z.enabled"))]), "perhaps", "it may be off");
+}
+
+#[test]
 fn what_is_put_by_in_a_chart_is_no_part_of_it() {
     let versions = |folder: &str| {
         let [chart, template] =

@@ -1,8 +1,9 @@
 //! Which values a chart takes: its `values.schema.json`, as far as that asks something of releases.
 //!
 //! In: the schemas of a chart and of those inside of it, and the values that these are given. Out: the releases that one of
-//! them refuses for sure. What asks nothing of a single text (`required`, `not`, `if`) refuses none, and neither does what
-//! lies elsewhere (`$ref`). Source: helm's `pkg/chart/common/util/jsonschema.go` (`ValidateAgainstSchema`).
+//! them refuses, for sure or unless values that the tree does not have lie over them, or switch that chart off. What asks
+//! nothing of a single text (`required`, `not`, `if`) refuses none, and neither does what lies elsewhere (`$ref`). Source:
+//! helm's `pkg/chart/common/util/jsonschema.go` (`ValidateAgainstSchema`).
 
 use regex::Regex;
 
@@ -32,22 +33,34 @@ const TOLD: usize = 20;
 /// Where a release stands among values, and its text.
 type Refused = (String, String);
 
-/// Notes the releases among the values of a chart that its schemas refuse.
-pub(super) fn refused(package: &Package, values: &Value, files: &dyn Files) -> Vec<Note> {
+/// Notes the releases among the values of a chart that its schemas refuse. Where values are laid over it from outside,
+/// `over_it` is what lies over these.
+pub(super) fn refused(
+    package: &Package,
+    (values, over_it): (&Value, Option<&Value>),
+    files: &dyn Files,
+) -> Vec<Note> {
     if package.schemas.is_empty() {
         return Vec::new();
     }
     let whole = switches::whole(package, values, files);
+    let certain = over_it.unwrap_or(&whole);
+    let is_decided = |dependency: &Value, values: &Value| is_decided(dependency, values, over_it.is_some());
     let (mut notes, mut left) = (Vec::new(), STEPS);
     for schema in &package.schemas {
-        let Some((at, given)) = given(package, &whole, &schema.place) else { continue };
         let mut reader = Reader { whole: &schema.of, left };
-        let refused = reader.refused(&schema.of, given, &at, DEPTH);
+        let mut refused = |(at, own): (String, &Value)| reader.refused(&schema.of, own, &at, DEPTH);
+        let all = given(package, &whole, &schema.place, &is_on).map(&mut refused).unwrap_or_default();
+        let sure = given(package, certain, &schema.place, &is_decided).filter(|_| !all.is_empty());
+        let sure = sure.map(&mut refused).unwrap_or_default();
         left = reader.left;
-        for (at, text) in refused.into_iter().take(TOLD) {
+        for one in all.into_iter().take(TOLD) {
+            let is_sure = sure.contains(&one);
+            let (at, text) = one;
             let what = format!("{}, value {}", package.name, at.trim_start_matches('.'));
             let why = format!("{} takes no `{text}` there", schema.path);
-            let note = Note::new(&schema.path, About::Unmet { what, why });
+            let about = if is_sure { About::Unmet { what, why } } else { About::Doubted { what, why } };
+            let note = Note::new(&schema.path, about);
             if !notes.contains(&note) {
                 notes.push(note);
             }
@@ -57,14 +70,35 @@ pub(super) fn refused(package: &Package, values: &Value, files: &dyn Files) -> V
     notes
 }
 
-/// Returns the values of the chart at a place of the package, with where they stand; `None` where it is switched off.
-fn given<'v>(package: &Package, whole: &'v Value, place: &str) -> Option<(String, &'v Value)> {
+/// Returns the values of the chart at a place of the package, with where they stand; `None` where `is_taken` says of a
+/// dependency and the values around it that it, or one that it is in, is not taken.
+fn given<'v>(
+    package: &Package,
+    whole: &'v Value,
+    place: &str,
+    is_taken: &dyn Fn(&Value, &Value) -> bool,
+) -> Option<(String, &'v Value)> {
     let is_around = |inner: &&Inner| place == inner.place || place.starts_with(&format!("{}/", inner.place));
     let mut around: Vec<&Inner> = package.inner.iter().filter(is_around).collect();
     around.sort_by_key(|inner| inner.place.len());
     around.into_iter().try_fold((String::new(), whole), |(at, values), inner| {
-        let own = values.get(&inner.key).filter(|_| is_on(&inner.dependency, values))?;
+        let own = values.get(&inner.key).filter(|_| is_taken(&inner.dependency, values))?;
         Some((format!("{at}.{}", inner.key), own))
+    })
+}
+
+/// Tells whether the tree knows all that switches a dependency on or off; where values are `open`, others may lie under them.
+fn is_decided(dependency: &Value, values: &Value, open: bool) -> bool {
+    let conditions = dependency.text(&["condition"]).unwrap_or_default();
+    let conditions = conditions.split(',').map(str::trim).filter(|path| !path.is_empty()).map(str::to_owned);
+    let tags = dependency.list_at("tags").iter().filter_map(Value::as_scalar);
+    let mut switches = conditions.chain(tags.map(|tag| format!("tags.{}", tag.text())));
+    switches.all(|path| {
+        let led = path.split('.').try_fold(values, |at, key| match at {
+            Value::Scalar(_) => Some(at),
+            _ => at.get(key),
+        });
+        led.and_then(Value::as_scalar).map_or(!open, |text| text.unknown_to().is_none())
     })
 }
 
