@@ -7,8 +7,11 @@
 
 use std::{borrow::Cow, ptr};
 
+use regex::bytes::Regex;
+
 use super::GROUP;
 use crate::deploy::{
+    expression::pattern,
     json_patch,
     object::Object,
     value::{Scalar, Value},
@@ -16,6 +19,12 @@ use crate::deploy::{
 
 /// Bytes of the rules of one root.
 const BYTES: usize = 32 << 10;
+/// Bytes that a pattern counts for.
+const PATTERN: usize = 128;
+/// Signs of patterns.
+const SIGNS: [char; 5] = ['*', '?', '[', '{', '\\'];
+/// Where a rule says which objects it is about.
+const KINDS: [&str; 2] = ["group", "kind"];
 
 /// A step of a path of jq.
 enum Step<'e> {
@@ -32,10 +41,22 @@ pub fn creates_only(set: &Object) -> bool {
 
 /// What an ApplicationSet or an Application takes over no difference of, in what it makes.
 pub struct Kept<'r> {
-    root: &'r Object,
-    rules: &'r [Value],
+    rules: Vec<Rule<'r>>,
     /// Whether there is more in the rules than each object is held against: all of it may be meant.
     is_over: bool,
+}
+
+/// One rule of these.
+struct Rule<'r> {
+    says: &'r Value,
+    /// What the group and the kind of an object have to be; `None` for what nothing is.
+    kinds: Vec<Option<Wanted<'r>>>,
+}
+
+/// What a text has to be.
+enum Wanted<'r> {
+    Text(Cow<'r, str>),
+    Like(Regex),
 }
 
 // === impl Kept ===
@@ -46,8 +67,14 @@ impl<'r> Kept<'r> {
         let rules = rules(root);
         let texts =
             |rule: &Value| rule.scalars().into_iter().map(|text| 1 + text.text().len()).sum::<usize>();
-        let is_over = rules.iter().map(|rule| 1 + texts(rule)).sum::<usize>() > BYTES;
-        Self { root, rules, is_over }
+        // A set makes nothing but Applications.
+        let asked: &[&str] = if root.kind() == "ApplicationSet" { &[] } else { &KINDS };
+        let kinds = |rule: &'r Value| asked.iter().map(move |key| rule.text(&[*key]).unwrap_or_default());
+        let patterns = |rule| PATTERN * kinds(rule).filter(|text| text.contains(SIGNS)).count();
+        let is_over = rules.iter().map(|rule| 1 + texts(rule) + patterns(rule)).sum::<usize>() > BYTES;
+        let rules: &[Value] = if is_over { &[] } else { rules };
+        let read = |says| Rule { says, kinds: kinds(says).map(Wanted::of).collect() };
+        Self { rules: rules.iter().map(read).collect(), is_over }
     }
 
     /// Lists the parts of an object that the root makes which stay as the cluster has them.
@@ -56,8 +83,8 @@ impl<'r> Kept<'r> {
             return vec![&made.value];
         }
         let mut found = Vec::new();
-        for rule in self.rules.iter().filter(|rule| means(rule, self.root, made)) {
-            let texts = |key: &str| rule.list_at(key).iter().filter_map(|text| text.text(&[]));
+        for Rule { says, .. } in self.rules.iter().filter(|rule| rule.means(made)) {
+            let texts = |key: &str| says.list_at(key).iter().filter_map(|text| text.text(&[]));
             let pointers = texts("jsonPointers");
             found.extend(pointers.filter_map(|pointer| json_patch::pointed(&made.value, &pointer)));
             found.extend(texts("jqPathExpressions").flat_map(|path| led(&made.value, &path)));
@@ -85,21 +112,39 @@ fn is_respected(spec: &Value) -> bool {
     options.iter().any(|option| option.text(&[]).is_some_and(|text| text == "RespectIgnoreDifferences=true"))
 }
 
-/// Tells whether what is ignored is ignored in an object.
-fn means(rule: &Value, root: &Object, made: &Object) -> bool {
-    let is_called = |key: &str, own: Option<&Scalar>| match rule.text(&[key]) {
-        Some(of) if !of.is_empty() => own.is_none_or(|own| own.unknown_to().is_some() || own.text() == of),
-        _ => true,
-    };
-    let is_of = |key: &str, own: Cow<'_, str>| {
-        let of = rule.text(&[key]).unwrap_or_default();
-        of == "*" || of == own
-    };
-    // A set makes nothing but Applications.
-    let is_kind = || is_of("group", made.group()) && is_of("kind", made.kind());
-    is_called("name", made.name())
-        && is_called("namespace", made.namespace())
-        && (root.kind() == "ApplicationSet" || is_kind())
+// === impl Rule ===
+
+impl Rule<'_> {
+    /// Tells whether what it ignores is ignored in an object.
+    fn means(&self, made: &Object) -> bool {
+        let is_called = |key: &str, own: Option<&Scalar>| match self.says.text(&[key]) {
+            Some(of) if !of.is_empty() => {
+                own.is_none_or(|own| own.unknown_to().is_some() || own.text() == of)
+            }
+            _ => true,
+        };
+        let mut kinds = self.kinds.iter().zip([made.group(), made.kind()]);
+        is_called("name", made.name())
+            && is_called("namespace", made.namespace())
+            && kinds.all(|(wanted, own)| wanted.as_ref().is_some_and(|wanted| wanted.is(&own)))
+    }
+}
+
+// === impl Wanted ===
+
+impl<'r> Wanted<'r> {
+    /// Reads a text that may be a pattern; `None` for a pattern that is none.
+    fn of(text: Cow<'r, str>) -> Option<Self> {
+        if text.contains(SIGNS) { pattern(&text).map(Self::Like) } else { Some(Self::Text(text)) }
+    }
+
+    /// Tells whether a text is so.
+    fn is(&self, text: &str) -> bool {
+        match self {
+            Self::Text(own) => own == text,
+            Self::Like(pattern) => pattern.is_match(text.as_bytes()),
+        }
+    }
 }
 
 /// Lists what a path of jq may lead to, which is in what its first steps lead to; where these are none, anything.
@@ -201,9 +246,16 @@ mod tests {
         let respects = "RespectIgnoreDifferences=true";
         assert_eq!(of("group: argoproj.io, kind: Application", respects), 1);
         assert_eq!(of("group: '*', kind: '*', name: a, namespace: b", respects), 1);
+        assert_eq!(of("group: '*.io', kind: Appl?cation", respects), 1);
+        assert_eq!(of("group: 'argoproj.{io,com}', kind: '[A-C]*'", respects), 1);
         assert_eq!(of("group: argoproj.io, kind: Application", "ServerSideApply=true"), 0, "it is applied");
-        let others =
-            ["group: apps, kind: Application", "kind: Application", "group: '*', kind: '*', name: b"];
+        let others = [
+            "group: apps, kind: Application",
+            "kind: Application",
+            "group: '*', kind: '*', name: b",
+            "group: '*.com', kind: '*'",
+            "group: '[', kind: '*'",
+        ];
         for other in others {
             assert_eq!(of(other, respects), 0, "{other}");
         }
@@ -222,6 +274,15 @@ mod tests {
         };
         assert_eq!(parts(10), [true; 0]);
         assert_eq!(parts(10_000), [true]);
+        let patterns = |rules: usize| {
+            let all = objects(&format!(
+                "{{apiVersion: argoproj.io/v1alpha1, kind: Application, spec: {{syncPolicy: {{syncOptions: \
+                 [RespectIgnoreDifferences=true]}}, ignoreDifferences: [{}]}}}}\n---\n{{kind: A, metadata: {{name: a}}}}\n",
+                "{group: a*, kind: b*}, ".repeat(rules)
+            ));
+            Kept::of(&all[0]).parts(&all[1]).len()
+        };
+        assert_eq!((patterns(10), patterns(500)), (0, 1));
     }
 
     #[test]
