@@ -34,7 +34,11 @@ pub(super) fn take_images(entries: &[Value], over: &[Over], claims: &mut Claims)
             continue;
         };
         let fork = new
-            .is_some_and(|new| image::linkerd_image(&new).is_none() && !image::is_mirror_name(&name, &new));
+            .as_deref()
+            .is_some_and(|new| image::linkerd_image(new).is_none() && !image::is_mirror_name(&name, new));
+        if let Some(new) = new.as_deref().filter(|_| !fork) {
+            claims.foreign.take_name(new);
+        }
         let digest = value.scalar(&["digest"]).filter(|digest| !digest.text().is_empty());
         let giving = giving(over, image);
         let chooses_controllers = chooses_controllers(&giving, image);
@@ -150,12 +154,15 @@ pub(super) fn take_containers(object: &Object, over: &[Over], claims: &mut Claim
             for container in value.items() {
                 let Some(scalar) = container.scalar(&["image"]) else { continue };
                 let whole = scalar.text();
-                let found = image::pinned(&whole);
+                let named = image::pinned(&whole);
                 // What a patch calls as an image of the chart that it is laid over is a mirror of that.
                 let is_patch = !over.is_empty() && !object.kind().is_empty();
-                let mirrored = || image::mirrored(&whole).filter(|_| is_patch);
-                let Some((part, found)) = found.or_else(mirrored) else { continue };
-                claims.foreign.take_tag(scalar);
+                let mirrored = || {
+                    let found = image::mirrored(&whole).filter(|_| is_patch)?;
+                    claims.foreign.take_tag(scalar);
+                    Some(found)
+                };
+                let Some((part, found)) = named.or_else(mirrored) else { continue };
                 let called = text(container.scalar(&["name"]));
                 let around = Around {
                     container: called.as_deref(),

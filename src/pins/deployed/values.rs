@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use super::{
     claims::Claims,
-    foreign::By,
+    foreign::{At, By, read_at},
     pods::{Injection, asks, opted_out, take_asking},
 };
 use crate::{
@@ -73,8 +73,8 @@ pub(super) struct Read<'a> {
     pub under: Vec<Under>,
     /// Whether it is a chart from elsewhere that is not Linkerd's: the images in its values are its own.
     pub is_foreign: bool,
-    /// Where the values of a chart have tags of Linkerd's images, all of them together: file and first byte.
-    pub tags: HashSet<(String, usize)>,
+    /// Where the values of a chart read tags of Linkerd's images, all of them together.
+    pub tags: HashSet<At>,
 }
 
 // === impl ReadBy ===
@@ -184,7 +184,7 @@ impl<'a> Read<'a> {
             let mut todo = vec![&values];
             while let Some(value) = todo.pop() {
                 let tag = self.split_image((value, true), &HashSet::new(), claims);
-                self.tags.extend(tag.and_then(place).map(|(path, at)| (path.to_owned(), at)));
+                self.tags.extend(tag.and_then(read_at));
                 todo.extend(value.entries().map(|(_, value)| value).chain(value.items()));
             }
         }
@@ -200,7 +200,7 @@ impl<'a> Read<'a> {
 
     /// Notes what a chart from elsewhere reads, but for the tags that all its values together put to Linkerd's images.
     fn take_foreign(&self, text: &Scalar, claims: &mut Claims) {
-        if !place(text).is_some_and(|(path, at)| self.tags.contains(&(path.to_owned(), at))) {
+        if !read_at(text).is_some_and(|at| self.tags.contains(&at)) {
             claims.foreign.take(text, By::Other);
         }
     }
