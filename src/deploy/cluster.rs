@@ -117,7 +117,7 @@ impl<'a> Cluster<'a> {
     /// Lists what clusters have in the place of objects that were found: no cluster has two of one name, so that each folder
     /// with one is another cluster's, and what is in it goes with it. Of these the ones count that folders tell to be of the
     /// cluster of the object that asks, which may be all. Empty where nobody has anything else.
-    pub fn variants(&self, found: &[&'a Object], asks: &RepoPath) -> Vec<Vec<&'a Object>> {
+    pub fn variants(&self, found: &[&'a Object], asks: &[&RepoPath]) -> Vec<Vec<&'a Object>> {
         let others = found.iter().filter(|object| !self.has_itself(object));
         let named = others.map(|object| {
             let all: Vec<&Object> = self.namesakes(object).chain([*object]).collect();
@@ -126,10 +126,10 @@ impl<'a> Cluster<'a> {
         let is_around = !found.iter().any(|object| self.has_itself(object));
         let rivals = if is_around { self.rivals(found) } else { BTreeSet::new() };
         let (own, open): (Vec<_>, Vec<_>) =
-            named.chain([most_alike(&rivals, &[asks])]).partition(|folders| folders.len() == 1);
+            named.chain([most_alike(&rivals, asks)]).partition(|folders| folders.len() == 1);
         let own: BTreeSet<&str> = own.into_iter().flatten().collect();
         let open: BTreeSet<&str> = open.into_iter().flatten().collect();
-        let left = most_alike(&(&own | &open), &[asks]).into_iter().filter(|folder| !own.contains(folder));
+        let left = most_alike(&(&own | &open), asks).into_iter().filter(|folder| !own.contains(folder));
         // What folders tell is the cluster's in any case.
         let with = |folder: Option<&'a str>| self.of_folders(own.iter().copied().chain(folder));
         let all: Vec<_> = left.take(VARIANTS).map(|folder| with(Some(folder))).collect();
@@ -192,6 +192,11 @@ impl<'a> Cluster<'a> {
         self.of_folder(folder).into_iter().filter_map(called).collect()
     }
 
+    /// Finds the one that is meant where clusters have objects of one name; of several that may be, the nearest.
+    pub fn find_own(&self, wanted: Reference<'_>, asks: &[&RepoPath]) -> Option<&'a Object> {
+        self.find_all(wanted, asks).into_iter().next()
+    }
+
     /// Finds all that is meant where clusters have objects of one name: the one of these themselves, else those whose folders
     /// share most names with those of the files that ask.
     pub fn find_all(&self, wanted: Reference<'_>, asks: &[&RepoPath]) -> Vec<&'a Object> {
@@ -248,16 +253,16 @@ fn place(object: &Object) -> &str {
 }
 
 /// Returns, of objects of which no cluster has two, the folders that may be of the cluster of the one that asks: those of their
-/// files that share most names with its own; where these do not tell, those of what took them in. Empty where all are in one.
-fn meant<'o>(all: &[&'o Object], asks: &RepoPath) -> Vec<&'o str> {
+/// files that share most names with those of the files that ask; where these do not tell, those of what took them in. Empty where all are in one.
+fn meant<'o>(all: &[&'o Object], asks: &[&RepoPath]) -> Vec<&'o str> {
     let own: BTreeSet<&str> = all.iter().map(|object| object.file.folder()).collect();
-    let best = most_alike(&own, &[asks]);
+    let best = most_alike(&own, asks);
     if best.len() == 1 && own.len() > 1 {
         return best;
     }
     let left = all.iter().copied().filter(|object| best.binary_search(&object.file.folder()).is_ok());
     match takers(left).filter(|folders| folders.len() > 1) {
-        Some(folders) => most_alike(&folders, &[asks]),
+        Some(folders) => most_alike(&folders, asks),
         None if own.len() > 1 => best,
         None => Vec::new(),
     }
@@ -347,7 +352,7 @@ mod tests {
             let mut found: Vec<&Object> = all.iter().collect();
             found.dedup_by_key(|map| map.name().map(|name| name.text().into_owned()));
             let outer = Cluster::new(&all);
-            let variants = Cluster::within([], &outer).variants(&found, &path(asks)).into_iter();
+            let variants = Cluster::within([], &outer).variants(&found, &[&path(asks)]).into_iter();
             let files = |own: Vec<&Object>| own.iter().map(|map| map.file.to_string()).collect::<Vec<_>>();
             variants.map(files).collect::<Vec<_>>()
         };

@@ -380,7 +380,7 @@ impl<R: Default + Send> Builder<'_, R> {
                 let reads = || sources.iter().any(|map| (self.entries.names_release)(map));
                 if mentions || concerns(object, cluster, &|folder| self.is_wanted(folder)) || reads() {
                     let facts = &mut gathered.facts.facts;
-                    for own in &self.variants(cluster, &sources, &object.file, facts) {
+                    for own in &self.variants(cluster, &sources, &object.files(), facts) {
                         let cluster = Cluster::within(own.iter().copied(), cluster);
                         let build = build(object, &cluster, self.files);
                         self.unmade(object, &build, &mut gathered.facts.facts);
@@ -394,7 +394,7 @@ impl<R: Default + Send> Builder<'_, R> {
             Makes::Chart(read) => {
                 let sources = kinds::sources(object, cluster);
                 let asks = object.by.as_ref().unwrap_or(&object.file);
-                for own in &self.variants(cluster, &sources, asks, &mut gathered.facts.facts) {
+                for own in &self.variants(cluster, &sources, &[asks], &mut gathered.facts.facts) {
                     let cluster = &Cluster::within(own.iter().copied(), cluster);
                     let release = read(object, cluster, self.files);
                     release.iter().for_each(|release| self.chart(release, cluster, gathered));

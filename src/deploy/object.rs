@@ -54,6 +54,11 @@ impl Object {
         documents.iter().flat_map(|all| all.iter()).flat_map(|document| Self::all(document, path)).collect()
     }
 
+    /// Lists the files by which its cluster is known: its own, and that of the outermost that took it in.
+    pub fn files(&self) -> Vec<&RepoPath> {
+        std::iter::once(&self.file).chain(&self.by).collect()
+    }
+
     /// Returns `apiVersion`, `""` where there is none.
     pub fn api_version(&self) -> Cow<'_, str> {
         self.value.text(&["apiVersion"]).unwrap_or_default()

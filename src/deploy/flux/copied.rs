@@ -4,13 +4,10 @@
 //! In: the objects of a ResourceSet, and those of its cluster. Out: the same, each map with the data of the one that it names.
 
 use super::OPERATOR;
-use crate::{
-    deploy::{
-        cluster::{Cluster, Reference},
-        object::Object,
-        value::{Scalar, Value},
-    },
-    repo::RepoPath,
+use crate::deploy::{
+    cluster::{Cluster, Reference},
+    object::Object,
+    value::{Scalar, Value},
 };
 
 /// The annotation that names a map by its namespace and its name.
@@ -75,6 +72,5 @@ fn is_map(object: &Value) -> bool {
 fn find<'c>(set: &Object, cluster: &Cluster<'c>, kind: &str, called: &str) -> Option<&'c Object> {
     let (namespace, name) = called.split_once('/')?;
     let wanted = Reference { group: "", kind, name, namespace: Some(namespace), from: &set.file };
-    let asks: Vec<&RepoPath> = [&set.file].into_iter().chain(&set.by).collect();
-    cluster.find_all(wanted, &asks).into_iter().next()
+    cluster.find_own(wanted, &set.files())
 }

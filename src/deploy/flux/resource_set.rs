@@ -14,19 +14,16 @@ use super::{
     copied::{copy, copy_sources},
     kustomization::set_common_metadata,
 };
-use crate::{
-    deploy::{
-        build::Build,
-        cluster::{Cluster, Reference},
-        files::Files,
-        go_template::{BRANCHES, Budget, Filled, Scope, Templates, undecided},
-        go_yaml,
-        note::{About, Bound, Note},
-        object::Object,
-        read,
-        value::{Scalar, Unknown, Value, Via},
-    },
-    repo::RepoPath,
+use crate::deploy::{
+    build::Build,
+    cluster::{Cluster, Reference},
+    files::Files,
+    go_template::{BRANCHES, Budget, Filled, Scope, Templates, undecided},
+    go_yaml,
+    note::{About, Bound, Note},
+    object::Object,
+    read,
+    value::{Scalar, Unknown, Value, Via},
 };
 
 /// Sets of inputs that are looked at, as many as the operator takes.
@@ -99,8 +96,7 @@ pub fn providers<'c>(object: &Object, cluster: &Cluster<'c>) -> Vec<&'c Object> 
 }
 
 fn own_providers<'c>(object: &Object, from: &Value, cluster: &Cluster<'c>) -> Vec<&'c Object> {
-    let asks: Vec<&RepoPath> = [&object.file].into_iter().chain(&object.by).collect();
-    cluster.of_one(asked(object, from, cluster), &asks)
+    cluster.of_one(asked(object, from, cluster), &object.files())
 }
 
 /// Finds the input providers of one entry, by their name or by labels; a cluster has one of a name.

@@ -51,13 +51,14 @@ enum Source<'c> {
 fn source<'c>(kustomization: &Object, from: &Value, cluster: &Cluster<'c>) -> Source<'c> {
     let Some((kind, name)) = from.text(&["kind"]).zip(from.text(&["name"])) else { return Source::Elsewhere };
     let namespace = kustomization.namespace().map(|n| n.text().into_owned());
-    let found = cluster.find(Reference {
+    let wanted = Reference {
         group: "",
         kind: &kind,
         name: &name,
         namespace: namespace.as_deref(),
         from: &kustomization.file,
-    });
+    };
+    let found = cluster.find_own(wanted, &kustomization.files());
     let is_optional = is_true(from, &["optional"]);
     match found {
         Some(map) if is_optional && is_anothers(map, kustomization, cluster) => Source::Missing,
@@ -68,7 +69,8 @@ fn source<'c>(kustomization: &Object, from: &Value, cluster: &Cluster<'c>) -> So
 /// Tells whether a map is another cluster's: it is not built with the Kustomization, and lies nearer to a namesake of that one,
 /// which is in another cluster then. A patch of a Kustomization is none.
 fn is_anothers(map: &Object, kustomization: &Object, cluster: &Cluster<'_>) -> bool {
-    let folders = |object: &Object| object.file.shared_folders(&map.file);
+    let folders =
+        |object: &Object| object.files().into_iter().map(|path| path.shared_folders(&map.file)).max();
     let is_whole = |object: &Object| object.value.path(&["spec", "sourceRef"]).is_some();
     let own = folders(kustomization);
     let mut others = cluster.namesakes(kustomization);

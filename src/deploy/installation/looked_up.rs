@@ -77,6 +77,6 @@ pub(super) fn own_sources<'c>(release: &Object, cluster: &Cluster<'c>) -> Option
     if !sources.iter().any(has_rivals) {
         return Some(Vec::new());
     }
-    let [own] = cluster.variants(&sources, &release.file).try_into().ok()?;
+    let [own] = cluster.variants(&sources, &release.files()).try_into().ok()?;
     Some(own)
 }

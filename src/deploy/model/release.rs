@@ -27,7 +27,7 @@ impl<R: Default + Send> Builder<'_, R> {
             // What a source has is rendered by whoever asks for it.
             let sources = kinds::sources(object, &cluster);
             let asks = object.by.as_ref().unwrap_or(&object.file);
-            for own in &self.variants(&cluster, &sources, asks, &mut said.facts) {
+            for own in &self.variants(&cluster, &sources, &[asks], &mut said.facts) {
                 let release = self.release(object, &Cluster::within(own.iter().copied(), &cluster), said);
                 let release = release.filter(|_| is_deployed && object.group() != flux::SOURCES);
                 release.iter().for_each(|release| self.used(release, &mut said.facts));
@@ -47,7 +47,7 @@ impl<R: Default + Send> Builder<'_, R> {
         &self,
         cluster: &Cluster<'c>,
         sources: &[&'c Object],
-        asks: &RepoPath,
+        asks: &[&RepoPath],
         facts: &mut R,
     ) -> Vec<Vec<&'c Object>> {
         let mut all = cluster.variants(sources, asks);
@@ -55,7 +55,9 @@ impl<R: Default + Send> Builder<'_, R> {
         let taken = self.left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(more));
         if taken.is_err() {
             all.truncate(1);
-            (self.take)(facts, Fact::Notes(&[Note::new(asks, About::Bound(Bound::Clusters(CLUSTERS)))]));
+            let note = |path: &&RepoPath| Note::new(path, About::Bound(Bound::Clusters(CLUSTERS)));
+            let notes: Vec<Note> = asks.first().map(note).into_iter().collect();
+            (self.take)(facts, Fact::Notes(&notes));
         }
         if all.is_empty() {
             all.push(Vec::new());

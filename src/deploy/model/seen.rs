@@ -18,11 +18,15 @@ pub(super) struct Seen(HashMap<(RepoPath, String), Vec<Met>>);
 
 /// A root, with the maps that are built beside it and that it has values or variables from: one build may fill them otherwise
 /// than another.
-#[derive(PartialEq)]
 struct Met {
     root: Value,
     given: Vec<Value>,
+    /// The folder of what took it in, where its variables are of maps: another overlay may be another cluster's.
+    by: Option<String>,
 }
+
+/// Where a Kustomization names the maps that it has variables from.
+const VARIABLES: &[&str] = &["spec", "postBuild", "substituteFrom"];
 
 /// Lists such maps, and the inputs of a ResourceSet.
 fn given(root: &Object, beside: &[Object]) -> Vec<Value> {
@@ -33,7 +37,7 @@ fn given(root: &Object, beside: &[Object]) -> Vec<Value> {
         let inputs = beside.iter().filter(|object| object.kind() == "ResourceSetInputProvider");
         return inputs.map(|object| object.value.clone()).collect();
     }
-    const FROM: [&[&str]; 2] = [&["spec", "valuesFrom"], &["spec", "postBuild", "substituteFrom"]];
+    const FROM: [&[&str]; 2] = [&["spec", "valuesFrom"], VARIABLES];
     let from = FROM.iter().filter_map(|path| root.value.path(path)).flat_map(Value::items);
     let names: Vec<_> = from.filter_map(|from| from.text(&["name"])).collect();
     let is_named = |map: &&Object| {
@@ -44,6 +48,22 @@ fn given(root: &Object, beside: &[Object]) -> Vec<Value> {
     match names.is_empty() {
         true => Vec::new(),
         false => beside.iter().filter(is_named).map(|map| map.value.clone()).collect(),
+    }
+}
+
+// === impl Met ===
+
+impl Met {
+    fn of(root: &Object, beside: &[Object]) -> Self {
+        let by = root.by.as_ref().filter(|_| root.value.path(VARIABLES).is_some());
+        let by = by.map(|path| path.folder().to_owned());
+        Self { root: root.value.clone(), given: given(root, beside), by }
+    }
+
+    /// Tells whether it comes to all that another one does. What no overlay takes in is read as whatever cluster has it.
+    fn covers(&self, other: &Self) -> bool {
+        let is_alike = self.root == other.root && self.given == other.given;
+        is_alike && (self.by.is_none() || self.by == other.by)
     }
 }
 
@@ -62,9 +82,9 @@ impl Seen {
 
     /// Notes a root that was built beside others; tells whether it was not known.
     pub fn is_new(&mut self, root: &Object, beside: &[Object]) -> bool {
-        let met = Met { root: root.value.clone(), given: given(root, beside) };
+        let met = Met::of(root, beside);
         let known = self.0.entry(id(root)).or_default();
-        let is_new = !known.contains(&met);
+        let is_new = !known.iter().any(|known| known.covers(&met));
         if is_new {
             known.push(met);
         }
