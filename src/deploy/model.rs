@@ -14,7 +14,10 @@ mod release;
 mod seen;
 mod written;
 
-use std::{collections::HashSet, sync::atomic::AtomicUsize};
+use std::{
+    collections::{BTreeSet, HashSet},
+    sync::{OnceLock, atomic::AtomicUsize},
+};
 
 use super::{
     argo,
@@ -22,6 +25,7 @@ use super::{
     chart::ChartRelease,
     cluster::Cluster,
     files::Files,
+    flux,
     kinds::{self, Deployer, Makes},
     kustomize,
     note::{About, Bound, Note},
@@ -91,7 +95,8 @@ pub struct Modelled<R> {
 
 /// Reads all that is deployed, then what files say whether it is deployed or not.
 pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: &Take<'_, R>) -> Modelled<R> {
-    let builder = Builder { files, entries, take, left: AtomicUsize::new(CLUSTERS) };
+    let left = AtomicUsize::new(CLUSTERS);
+    let builder = Builder { files, entries, take, left, handed_on: OnceLock::new() };
     let raw = builder.raw();
     let mut found = Modelled::default();
     let (mut unmatched_parts, mut parts, mut laid_over) = (Vec::new(), Vec::new(), Vec::new());
@@ -235,6 +240,8 @@ struct Builder<'b, R> {
     take: &'b Take<'b, R>,
     /// How often more something may still be read as yet another cluster has it.
     left: AtomicUsize,
+    /// Variables of artifacts that are not followed, once all is built.
+    handed_on: OnceLock<BTreeSet<String>>,
 }
 
 // === impl Root ===
@@ -288,6 +295,7 @@ impl<R: Default + Send> Builder<'_, R> {
 
     /// Hands over what is kept of all builds; returns parts of releases whose other parts are elsewhere.
     fn hand_over_all(&self, built: &[Kept], all: &Cluster<'_>, found: &mut Modelled<R>) -> Vec<Object> {
+        self.handed_on.get_or_init(|| flux::handed_on(all, self.files));
         let mut parts = Vec::new();
         let handed = [
             (Standing::Deployed, &mut found.deployed),

@@ -59,6 +59,17 @@ pub fn fill(
     Ok(Scalar::of(out, text.plain))
 }
 
+/// Lists the variables that a text asks for, as far as Flux takes it.
+pub fn names(text: &Scalar) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut note = |name: &str, _: bool| -> Option<Scalar> {
+        names.push(name.to_owned());
+        None
+    };
+    drop(fill(text, &mut note));
+    names
+}
+
 struct Filler<'a> {
     text: &'a Scalar,
     chars: Vec<(usize, char)>,

@@ -3,10 +3,12 @@
 //! Sources: helm-controller's `api/v2/helmrelease_types.go` and `internal/release/name.go`;
 //! `github.com/fluxcd/pkg/chartutil/values.go` for the values.
 
+use std::collections::BTreeSet;
+
 use sha2::{Digest, Sha256};
 
 use super::{
-    APIS, ARTIFACT,
+    APIS, ARTIFACT, envsubst,
     kustomization::added,
     sources::{Reader, Sourced},
     substitute::Variables,
@@ -113,14 +115,31 @@ pub fn laid_over(files: &dyn Files, file: &RepoPath, own: &Value, options: &Valu
     kustomize::build_over(files, file, &added(files, file.folder(), own, options))
 }
 
-/// Fills a HelmRelease that nobody in the tree applies: whoever does may substitute variables. `None` where it has none.
-pub fn unapplied(object: &Object, files: &dyn Files) -> Option<Object> {
+/// Fills a HelmRelease that nobody in the tree applies: whoever does may substitute variables. `None` where it has none. Its
+/// version is a place of its own then, unless `handed_on` names one of its variables.
+pub fn unapplied(object: &Object, files: &dyn Files, handed_on: Option<&BTreeSet<String>>) -> Option<Object> {
     let is_applied = object.by.as_ref().is_some_and(|by| !kustomize::is_kustomization(by.name()));
     if is_applied {
         return None;
     }
     let value = Variables::elsewhere().fill(object, files, &mut Vec::new())?;
-    Some(Object { value, ..object.clone() })
+    let mut filled = Object { value, ..object.clone() };
+    let is_handed_on = |asked: &&Scalar| {
+        handed_on.is_none_or(|given| envsubst::names(asked).iter().any(|name| given.contains(name)))
+    };
+    let asked = object.value.scalar(&["spec", "chart", "spec", "version"]);
+    if let Some(asked) = asked.filter(|asked| !is_handed_on(asked)) {
+        note_asked(&mut filled.value, asked);
+    }
+    Some(filled)
+}
+
+/// Notes where the version stands that somebody else is asked for: that is all that is known of it.
+fn note_asked(release: &mut Value, asked: &Scalar) -> Option<()> {
+    let chart = release.entry_mut("spec")?.entry_mut("chart")?.entry_mut("spec")?;
+    let version = chart.scalar(&["version"])?.asked_by(asked);
+    chart.insert("version", Value::Scalar(version));
+    Some(())
 }
 
 /// Reads the chart of a HelmChart or an OCIRepository, whoever asks for it; `None` where it names none.

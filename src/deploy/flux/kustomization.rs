@@ -4,6 +4,8 @@
 //! The folder is looked for in this tree, whatever the source, unless it is the root. Without a kustomization every manifest below is taken in,
 //! and every kustomization of a folder below.
 
+use std::collections::BTreeSet;
+
 use super::{
     ARTIFACT, KUSTOMIZATIONS, SOURCES,
     artifact::{Artifact, steps},
@@ -91,7 +93,7 @@ pub fn kustomization(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) 
     let note = |about: About| Note::new(&object.file, about);
     let none = Value::empty();
     let spec = object.value.get("spec").unwrap_or(&none);
-    let path = spec.scalar(&["path"]).cloned().unwrap_or_else(|| Scalar::made("."));
+    let path = path(object);
     let Some((folder, source)) = place(&path, object, cluster, files) else {
         let over = added(files, object.file.folder(), &none, spec);
         build = kustomize::build_over(files, &object.file, &over);
@@ -150,6 +152,21 @@ pub(super) fn set_common_metadata(spec: &Value, objects: &mut [Object]) {
             objects.iter_mut().for_each(|object| set_metadata(object, part, key, value));
         }
     }
+}
+
+/// Lists the variables that Kustomizations give to what an artifact has that is not followed: it may be made of this tree.
+pub fn handed_on(cluster: &Cluster<'_>, files: &dyn Files) -> BTreeSet<String> {
+    let is_artifact = |object: &&Object| {
+        let kind = object.value.text(&["spec", "sourceRef", "kind"]);
+        kind.is_some_and(|kind| kind != INCLUDING) && place(&path(object), object, cluster, files).is_none()
+    };
+    let all = cluster.all(KUSTOMIZATIONS, "Kustomization").into_iter().filter(is_artifact);
+    all.filter_map(|object| Variables::of(object, cluster)).flat_map(Variables::into_names).collect()
+}
+
+/// Returns the path that a Kustomization names.
+fn path(object: &Object) -> Scalar {
+    object.value.scalar(&["spec", "path"]).cloned().unwrap_or_else(|| Scalar::made("."))
 }
 
 /// Returns the folder of the tree, and the source that it is of.

@@ -24,7 +24,7 @@ pub use helm_release::{
     chart_source, depends_on, helm_release, is_of_tree, laid_over, optional_sources, part, post_rendered,
     unapplied, value_sources,
 };
-pub use kustomization::{concerns, flux_instance, instance_concerns};
+pub use kustomization::{concerns, flux_instance, handed_on, instance_concerns};
 pub use resource_set::{provided_by, providers, resource_set};
 pub use substitute::variable_sources;
 

@@ -110,6 +110,11 @@ impl Variables {
         Self { known: IndexMap::new(), outside }
     }
 
+    /// Lists their names.
+    pub fn into_names(self) -> impl Iterator<Item = String> {
+        self.known.into_keys()
+    }
+
     fn take_own(&mut self, post_build: &Value) {
         for (name, value) in post_build.get("substitute").into_iter().flat_map(Value::entries) {
             if let Some(value) = value.as_scalar() {

@@ -73,7 +73,7 @@ impl<R: Default + Send> Builder<'_, R> {
         said: &mut Said<R>,
     ) -> Option<ChartRelease> {
         let is_release = object.kind() == "HelmRelease";
-        let filled = is_release.then(|| flux::unapplied(object, self.files)).flatten();
+        let filled = is_release.then(|| flux::unapplied(object, self.files, self.handed_on.get())).flatten();
         let object = filled.as_ref().unwrap_or(object);
         let (mut release, deployer) = match kinds::of(object) {
             Some(Kind { makes: Makes::Chart(read), deployer, .. }) => {

@@ -160,9 +160,11 @@ impl Claim {
         self.text.stays == Some(Reason::NotFollowed)
     }
 
-    /// Tells whether code stands there that a file has, and nobody leaves: it is filled, or something else is laid over it.
+    /// Tells whether code stands there that a file has, or a release as somebody applies it elsewhere, and nobody leaves: it is
+    /// filled, or something else is laid over it.
     pub fn is_filled(&self) -> bool {
-        self.is_code() && self.text.form == Form::Opaque && self.written && self.is_off
+        let may_be_filled = self.written || self.open.is_some();
+        self.is_code() && self.text.form == Form::Opaque && may_be_filled && self.is_off
     }
 
     fn stays(&self) -> Option<Reason> {
