@@ -219,6 +219,11 @@ fn what_terraform_refuses_after_the_move_fails() {
             "can(regex(\"^2026\\\\.8\\\\.[0-2]$\", var.v))",
             "var.v != \"\" && (endswith(var.v, \".2\") || var.v == \"x\")",
             "!(var.v == \"2026.8.3\")",
+            "length(regexall(\"^2026\\\\.8\\\\.[0-2]$\", var.v)) > 0",
+            "try(regex(\"^2026\\\\.8\\\\.[0-2]$\", var.v), null) != null",
+            "can({ \"2026.8.2\" = true }[var.v])",
+            "var.v == null ? true : var.v == \"2026.8.2\"",
+            "anytrue([for v in [\"2026.8.1\", \"2026.8.2\"] : v == var.v])",
         ] {
             let found = found(refusing, form);
             let is_it = |d: &Difference| d.object == what && matches!(d.what, What::Fails(_));
@@ -229,9 +234,23 @@ fn what_terraform_refuses_after_the_move_fails() {
             "startswith(var.v, \"2026.\")",
             "contains(var.none, var.v)",
             "var.v == \"no\"",
+            "length(regexall(\"2026\", var.v)) == 1",
+            "try(regex(\"^2026\", var.v), null) != null",
+            "can(var.none.some)",
         ] {
             assert_eq!(found(taking, form), [], "{taking}");
         }
+    }
+    let afterwards =
+        |of: &str| [String::new(), lifecycle(of)[1].replacen("precondition", "postcondition", 1)];
+    for (condition, takes) in [
+        ("self.version == \"2026.8.2\"", false),
+        ("self.metadata[0].version != \"2026.8.3\"", false),
+        ("can(regex(\"[0-2]$\", self.version))", false),
+        ("startswith(self.version, \"2026.\")", true),
+        ("can(self.status) || self.version == \"2026.8.2\"", true),
+    ] {
+        assert_eq!(found(condition, &afterwards).is_empty(), takes, "{condition}");
     }
 }
 

@@ -68,10 +68,14 @@ fn of_any(name: &str, arguments: &[Value]) -> Option<Called> {
         ("ternary", [yes, no, test]) => {
             unless_unknown(test, &|truth| if truth { yes.clone() } else { no.clone() })
         }
-        ("required", [_, value]) => match truth(value) {
-            Some(false) => Some(Called::Refused("a required value is not set".to_owned())),
-            _ => is(value.clone()),
-        },
+        // Helm asks for what is there, and not for what is true.
+        ("required", [_, value]) => {
+            let is_blank = |text: &Scalar| text.is_null() || text.text().is_empty();
+            match value.as_scalar().is_some_and(is_blank) {
+                true => Some(Called::Refused("a required value is not set".to_owned())),
+                false => is(value.clone()),
+            }
+        }
         ("printf", [format, rest @ ..]) => Some(match texts::printf(&text(format)?, rest) {
             Some(text) => Called::Is(Value::Scalar(text)),
             None => Called::Unfollowed,

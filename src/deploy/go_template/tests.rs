@@ -70,6 +70,7 @@ fn plain_forms_are_evaluated() {
         ("{{ normalize \"A_b.C-\" }}{{ .version | replace \".\" \"-\" }}", "a-b.c2026-8-2"),
         ("{{ print .name 1 2 }}{{ cat .name .env }}", "viz1 2viz prod"),
         ("{{ if gt (len .list) 1 }}many{{ end }}", "many"),
+        ("{{ required \"m\" 0 }}{{ required \"m\" (not .name) }}{{ .name | required \"m\" }}", "0falseviz"),
     ] {
         assert_eq!(fill(text).as_deref(), Ok(expected), "{text}");
     }
@@ -85,6 +86,9 @@ fn what_go_refuses_is_refused() {
         "{{ ) }}",
         "{{ .name .env }}",
         "{{ .name \"no entry for key\" }}",
+        "{{ required \"m\" .gone }}",
+        "{{ .none | required \"m\" }}",
+        "{{ required \"m\" \"\" }}",
     ] {
         assert!(matches!(fill(text), Err(Stop::Refused(_))), "{text}");
     }

@@ -114,7 +114,8 @@ impl Scope<'_> {
             }
     }
 
-    fn fails(&self, of: &Expression) -> bool {
+    /// Tells whether an expression fails for what the tree says.
+    pub fn fails(&self, of: &Expression) -> bool {
         is_open(&self.eval(of)) && !self.may_be(of)
     }
 

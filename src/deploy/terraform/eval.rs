@@ -176,7 +176,8 @@ impl<'s> Scope<'s> {
         })
     }
 
-    fn compared(&self, operator: BinaryOperator, left: &Value, right: &Value) -> Option<Value> {
+    /// Compares two values, or calculates with them.
+    pub fn compared(&self, operator: BinaryOperator, left: &Value, right: &Value) -> Option<Value> {
         let equal = || Some(self.text(left)? == self.text(right)?);
         Some(boolean(match operator {
             BinaryOperator::Eq => equal()?,

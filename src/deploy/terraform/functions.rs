@@ -141,6 +141,11 @@ fn list(scope: &Scope<'_>, name: &str, args: &[Value]) -> Option<Value> {
             let index = scope.text(args.get(1)?)?.parse::<usize>().ok()?;
             first.items().get(index % first.items().len().max(1)).cloned()
         }
+        "alltrue" | "anytrue" => {
+            let Value::List(items) = first else { return None };
+            let all = items.iter().map(truth).collect::<Option<Vec<_>>>()?;
+            Some(boolean(if name == "alltrue" { all.iter().all(|own| *own) } else { all.contains(&true) }))
+        }
         "one" => match first.items() {
             [only] => Some(only.clone()),
             _ => None,

@@ -11,19 +11,24 @@ use hcl_edit::{
 };
 
 use super::{
-    INSTANCES, Inputs, Modules, instances,
+    INSTANCES, Inputs, Modules,
+    functions::is_open,
+    instances,
     module::{Module, Placed, Variable},
-    scope::{Budget, Scope, truth},
+    scope::{Budget, Scope, made, truth},
 };
 use crate::{
     deploy::{
         expression::expression,
         files::Files,
         note::{About, Note},
-        value::Source,
+        value::{Source, Value},
     },
     repo::RepoPath,
 };
+
+/// What a block is called in its own postconditions.
+const ITSELF: &str = "self";
 
 /// Lists what has a condition that does not hold.
 pub(super) fn refused(
@@ -55,7 +60,8 @@ pub(super) fn refused(
         let is_refused = |scope: &Scope<'_>| {
             let all = instances(scope, block);
             let fails = |own: &Scope<'_>| conditions.iter().any(|of| holds(own, of) == Some(false));
-            all.iter().take(INSTANCES).any(fails)
+            let mut all = all.iter().take(INSTANCES).map(|own| own.binding(ITSELF, itself(own, block)));
+            all.any(|own| fails(&own))
         };
         if scopes(source).iter().all(is_refused) {
             found.push(note(&source.path, called(block)));
@@ -80,6 +86,17 @@ fn conditions(block: &Block) -> Vec<&Expression> {
     checks.filter_map(|check| check.body.get_attribute("condition")).map(|of| &of.value).collect()
 }
 
+/// Returns what a block has once it is there, as far as its arguments say it.
+fn itself(scope: &Scope<'_>, block: &Block) -> Value {
+    let mut own = scope.resource(block);
+    // The provider of Helm says of a release what chart it is.
+    let is_release = block.labels.first().is_some_and(|label| label.as_str() == "helm_release");
+    if let Some(version) = own.get("version").filter(|_| is_release).cloned() {
+        own.insert("metadata", Value::list(vec![Value::map([("version", version)])]));
+    }
+    own
+}
+
 fn called(block: &Block) -> String {
     let labels = block.labels.iter().map(|label| label.as_str()).collect::<Vec<_>>().join(".");
     match block.ident.as_str() {
@@ -90,6 +107,7 @@ fn called(block: &Block) -> String {
 
 /// Tells whether a condition holds; `None` where the tree does not decide it.
 fn holds(scope: &Scope<'_>, condition: &Expression) -> Option<bool> {
+    let evaluated = || truth(&scope.eval(condition));
     match condition {
         Expression::Parenthesis(inner) => holds(scope, inner.inner()),
         Expression::UnaryOp(op) => match *op.operator.value() {
@@ -107,25 +125,82 @@ fn holds(scope: &Scope<'_>, condition: &Expression) -> Option<bool> {
                     (Some(true), _) | (_, Some(true)) => Some(true),
                     (left, right) => Some(left? || right?),
                 },
-                _ => truth(&scope.eval(condition)),
+                operator => {
+                    let (left, right) = (value(scope, &op.lhs_expr), value(scope, &op.rhs_expr));
+                    truth(&scope.compared(operator, &left, &right)?)
+                }
             }
         }
+        Expression::Conditional(either) => match holds(scope, &either.cond_expr) {
+            Some(true) => holds(scope, &either.true_expr),
+            Some(false) => holds(scope, &either.false_expr),
+            None => evaluated(),
+        },
         Expression::FuncCall(call) => {
             let text = |n: usize| scope.text(&scope.eval(call.args.iter().nth(n)?));
             match call.name.name.as_str() {
-                "can" => matches(scope, call.args.iter().next()?.as_func_call()?),
+                "can" => comes(scope, call.args.iter().next()?),
+                "try" => first(scope, call).map_or_else(evaluated, |of| holds(scope, of)),
                 "startswith" => Some(text(0)?.starts_with(&text(1)?)),
                 "endswith" => Some(text(0)?.ends_with(&text(1)?)),
-                _ => truth(&scope.eval(condition)),
+                _ => evaluated(),
             }
         }
-        _ => truth(&scope.eval(condition)),
+        _ => evaluated(),
     }
 }
 
-/// Tells whether a call of `regex` finds something; of other functions nobody here says whether they fail.
-fn matches(scope: &Scope<'_>, call: &FuncCall) -> Option<bool> {
+/// Returns a side of a comparison, which may say what an expression finds.
+fn value(scope: &Scope<'_>, of: &Expression) -> Value {
+    let found = match of {
+        Expression::Parenthesis(inner) => Some(value(scope, inner.inner())),
+        Expression::FuncCall(call) => match call.name.name.as_str() {
+            "try" => first(scope, call).map(|of| value(scope, of)),
+            "regex" => matches(scope, call).and_then(|all| Some(Value::made(all.first()?))),
+            "length" => {
+                let of = call.args.iter().next().and_then(Expression::as_func_call);
+                let all =
+                    of.filter(|of| of.name.name.as_str() == "regexall").and_then(|of| matches(scope, of));
+                all.and_then(|all| Some(made(i64::try_from(all.len()).ok()?)))
+            }
+            _ => None,
+        },
+        _ => None,
+    };
+    found.unwrap_or_else(|| scope.eval(of))
+}
+
+/// Returns the first argument that does not fail; `None` where nobody here says which that is.
+fn first<'e>(scope: &Scope<'_>, call: &'e FuncCall) -> Option<&'e Expression> {
+    for of in call.args.iter() {
+        if comes(scope, of)? {
+            return Some(of);
+        }
+    }
+    None
+}
+
+/// Tells whether an expression comes to something, rather than that it fails; `None` where nobody here says it.
+fn comes(scope: &Scope<'_>, of: &Expression) -> Option<bool> {
+    match of {
+        Expression::Parenthesis(inner) => comes(scope, inner.inner()),
+        Expression::FuncCall(call) if call.name.name.as_str() == "regex" => {
+            Some(!matches(scope, call)?.is_empty())
+        }
+        Expression::FuncCall(call) if call.name.name.as_str() == "try" => first(scope, call).map(|_| true),
+        _ if !is_open(&scope.eval(of)) => Some(true),
+        // What a block has beside its arguments is known once it is there.
+        Expression::Traversal(way) => {
+            let is_own = way.expr.as_variable().is_some_and(|name| name.as_str() == ITSELF);
+            (!is_own && scope.fails(of)).then_some(false)
+        }
+        _ => None,
+    }
+}
+
+/// Lists what a call of `regex` or `regexall` finds.
+fn matches(scope: &Scope<'_>, call: &FuncCall) -> Option<Vec<String>> {
     let text = |n: usize| scope.text(&scope.eval(call.args.iter().nth(n)?));
-    let pattern = text(0).filter(|_| call.name.name.as_str() == "regex")?;
-    Some(expression(&pattern)?.is_match(&text(1)?))
+    let (pattern, whole) = (text(0)?, text(1)?);
+    Some(expression(&pattern)?.find_iter(&whole).map(|found| found.as_str().to_owned()).collect())
 }
