@@ -1,11 +1,13 @@
 //! What expressions hold against texts by which Flux waits: where one no longer comes true, what waits is stuck.
 //!
-//! In: objects with such expressions, and those that they are about. Out: each text with the value that it has to agree with.
+//! In: objects with such expressions, and those that they are about. Out: each text with the value that it has to agree with. What
+//! an object of a chart has that is not known here is the release of that chart where the text says so.
 //! Sources: `docs/spec/v1/kustomizations.md` of kustomize-controller ("Health check expressions", "Dependency Ready Expression"),
 //! `docs/spec/v2/helmreleases.md` of helm-controller, `checkDependencies` of flux-operator. Of a status only the version of a
 //! chart is known.
 
 use std::{
+    borrow::Cow,
     cell::RefCell,
     collections::{BTreeSet, HashMap},
 };
@@ -55,17 +57,20 @@ pub fn kustomization(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) 
     build
 }
 
-/// Lists what the health checks of a Kustomization compare of its objects, and says whether that is all of it.
+/// Lists what the health checks of a Kustomization compare of its objects, and of those of charts that it asks for; and says
+/// whether that is all of it.
 fn checked(spec: &Value, objects: &[Object], versions: &Versions<'_>) -> (Vec<Guard>, bool) {
-    let called = |kind: &str, name: &str| format!("{kind}/{name}");
-    let named = spec.list_at("healthChecks").iter();
-    let named: BTreeSet<String> =
-        named.filter_map(|one| Some(called(&one.text(&["kind"])?, &one.text(&["name"])?))).collect();
+    let checks = spec.list_at("healthChecks");
+    let named: BTreeSet<String> = checks.iter().filter_map(called_in).collect();
     let is_for_all = is_true(spec, &["wait"]);
-    let is_checked = |object: &Object| {
-        let name = object.name().map(Scalar::text).unwrap_or_default();
-        is_for_all || named.contains(&called(&object.kind(), &name))
+    let is_checked = |object: &Object| is_for_all || named.contains(&called_as(object));
+    let applied: BTreeSet<String> = match checks {
+        [] => BTreeSet::new(),
+        _ => objects.iter().map(called_as).collect(),
     };
+    // What is checked and not applied is of a chart.
+    let is_charted = |check: &&Value| called_in(check).is_some_and(|called| !applied.contains(&called));
+    let charted: Vec<&Value> = checks.iter().filter(is_charted).collect();
     let (mut found, mut left) = (Vec::new(), LOOKS);
     for check in spec.list_at("healthCheckExprs") {
         let (Some(version), Some(kind)) = (check.text(&["apiVersion"]), check.text(&["kind"])) else {
@@ -75,7 +80,8 @@ fn checked(spec: &Value, objects: &[Object], versions: &Versions<'_>) -> (Vec<Gu
         for text in CHECKS.into_iter().filter_map(|key| check.scalar(&[key])) {
             let whole = text.text();
             let compared = cel::comparisons(&whole);
-            let Some(rest) = left.checked_sub(objects.len() * compared.len()) else { return (found, false) };
+            let looks = (objects.len() + charted.len()) * compared.len();
+            let Some(rest) = left.checked_sub(looks) else { return (found, false) };
             left = rest;
             if compared.is_empty() {
                 continue;
@@ -83,9 +89,49 @@ fn checked(spec: &Value, objects: &[Object], versions: &Versions<'_>) -> (Vec<Gu
             for object in objects.iter().filter(|object| object.is(group, &kind) && is_checked(object)) {
                 found.extend(guards(text, &compared, |path| versions.value(path, object)));
             }
+            let of_kind = charted.iter().filter(|check| check.text(&["kind"]).as_ref() == Some(&kind));
+            let namespaces: BTreeSet<_> = of_kind.filter_map(|check| check.text(&["namespace"])).collect();
+            for release in objects.iter().filter(|object| gives_into(object, &namespaces)) {
+                found.extend(versions.of(release).iter().flat_map(|version| ends(text, &compared, version)));
+            }
         }
     }
     (found, true)
+}
+
+/// What a health check looks at.
+fn called_in(check: &Value) -> Option<String> {
+    Some(format!("{}/{}", check.text(&["kind"])?, check.text(&["name"])?))
+}
+
+fn called_as(object: &Object) -> String {
+    let name = object.name().map(Scalar::text).unwrap_or_default();
+    format!("{}/{name}", object.kind())
+}
+
+/// Tells whether a HelmRelease has its objects in one of some namespaces; those of a chart of definitions are in none.
+fn gives_into(object: &Object, namespaces: &BTreeSet<Cow<'_, str>>) -> bool {
+    let is_release = object.is(RELEASES, "HelmRelease") && !namespaces.is_empty();
+    let own = || object.namespace().and_then(Scalar::known);
+    let namespace = || object.value.text(&["spec", "targetNamespace"]).or_else(own);
+    let chart = || object.value.text(&["spec", "chart", "spec", "chart"]).unwrap_or_default();
+    is_release && namespace().is_some_and(|name| namespaces.contains(&name)) && !chart().ends_with("crds")
+}
+
+/// Pairs the ends of texts with the version of a chart whose objects are held against them, where they are that release: its
+/// labels and the tags of its images are.
+fn ends(text: &Scalar, compared: &[cel::Comparison<'_>], version: &Scalar) -> Vec<Guard> {
+    let (whole, release) = (text.text(), version.text());
+    let pair = |one: &cel::Comparison<'_>| {
+        let said = whole.get(one.text.clone())?;
+        let end = said.rsplit([':', ' ']).next()?;
+        let numbers = end.trim_start_matches(|c: char| !c.is_ascii_digit());
+        // A tag has no century.
+        let is_release = numbers.contains('.') && matches!(release.strip_suffix(numbers), Some("" | "20"));
+        let guard = || text.cut(one.text.end - end.len()..one.text.end);
+        is_release.then(|| Guard { guard: guard(), value: version.clone() })
+    };
+    compared.iter().filter_map(pair).collect()
 }
 
 /// Lists what objects of a cluster compare of others in it that they depend on.
@@ -232,6 +278,38 @@ mod tests {
         assert_eq!(checks("  wait: true\n"), ["c x", "a 1.2.3", "d 1.2.4", "d 1.2.6", "f 1.2.5"]);
         assert_eq!(checks("  healthChecks: [{kind: HelmRelease, name: s}]\n"), ["d 1.2.6"]);
         assert_eq!(checks(""), [""; 0], "nothing is checked");
+    }
+
+    #[test]
+    fn a_health_check_of_what_a_chart_has_compares_the_release_of_that() {
+        let release = |name: &str, chart: &str, version: &str, more: &str| {
+            format!(
+                "---\napiVersion: {RELEASES}/v2\nkind: HelmRelease\nmetadata: {{name: {name}, namespace: f}}\n\
+                 spec: {{targetNamespace: n, {more}chart: {{spec: {{chart: {chart}, version: {version}, sourceRef: {{kind: HelmRepository, name: a}}}}}}}}\n"
+            )
+        };
+        let own = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: own, namespace: n}\nspec: {replicas: 3}\n";
+        let all = release("r", "mesh", "2026.8.2", "") + &release("c", "mesh-crds", "2026.8.2", "") + own;
+        let checked = |name: &str, expression: &str| {
+            let text = format!(
+                "apiVersion: {KUSTOMIZATIONS}/v1\nkind: Kustomization\nmetadata: {{name: k, namespace: f}}\nspec:\n  path: ./a\n  \
+                 sourceRef: {{kind: GitRepository, name: g}}\n  healthChecks:\n  - {{apiVersion: apps/v1, kind: Deployment, name: {name}, namespace: n}}\n  \
+                 healthCheckExprs:\n  - apiVersion: apps/v1\n    kind: Deployment\n    current: {expression}\n"
+            );
+            let tree = files(&[("k.yaml", &text), ("a/all.yaml", &all)]);
+            let root = Object::of_file(&tree, &RepoPath::new("k.yaml").unwrap());
+            pairs(&kustomization(&root[0], &Cluster::new(&root), &tree).guards)
+        };
+        for text in
+            ["edge-26.8.2", "2026.8.2", "registry.example.com:5000/a/b:edge-26.8.2", "mesh/helm edge-26.8.2"]
+        {
+            let end = text.rsplit([':', ' ']).next().unwrap();
+            assert_eq!(checked("gone", &format!("a.b == '{text}'")), [format!("{end} 2026.8.2")], "{text}");
+        }
+        for text in ["edge-26.8.1", "8.2", "2", "n", "126.8.2"] {
+            assert_eq!(checked("gone", &format!("a.b == '{text}'")), [""; 0], "{text}");
+        }
+        assert_eq!(checked("own", "spec.replicas == 'edge-26.8.2'"), ["edge-26.8.2 3"], "it is applied here");
     }
 
     #[test]
