@@ -9,6 +9,7 @@ mod class;
 mod commands;
 mod entry;
 mod escapes;
+mod headings;
 mod mapping;
 mod mappings;
 mod milestones;
@@ -35,7 +36,7 @@ use super::{
 use crate::linkerd::{self, EdgeVersion};
 
 use class::describes_packages;
-use number::{gives_linkerds, lines, may_be_linkerd, number, words};
+use number::{Number, gives_linkerds, lines, may_be_linkerd, number, words};
 use speaks::{is_near, speaking_lines, speaks};
 
 pub(super) use class::{Class, class, is_chart_template, is_configuration};
@@ -122,14 +123,7 @@ fn named(
     let near = |number: usize| is_linkerd_s || is_near(&speaking, number);
     let speaks = is_linkerd_s || !speaking.is_empty();
     let own = reads::names(file.text, near);
-    let mut numbers = if speaks { numbers::numbers(file.text) } else { Vec::new() };
-    if is_linkerd_s {
-        numbers.extend(numbers::of_file(file.path.as_str(), file.text));
-    }
-    if describes_packages(file.path.name()) {
-        // But for a key that says otherwise, it is given to packages.
-        numbers.retain(|(span, _)| reads::given_to(file.text, span.start).is_none_or(gives_linkerds));
-    }
+    let numbers = if speaks { numbers_of(file) } else { Vec::new() };
     let mut found = Vec::new();
     each_line(file.text, |number, start, line| {
         let left = REPORTED + 1 - found.len();
@@ -187,6 +181,23 @@ fn named(
         }
     });
     Told::new(file, found)
+}
+
+/// Finds the numbers of a file that speaks of Linkerd, in their order.
+fn numbers_of(file: &TextFile<'_>) -> Vec<Number> {
+    let mut found = numbers::numbers(file.text);
+    if speaks(file.path.as_str()) {
+        found.extend(numbers::of_file(file.path.as_str(), file.text));
+    }
+    if class(file.path) == Class::Prose {
+        found.extend(headings::below_headings(file.text));
+    }
+    if describes_packages(file.path.name()) {
+        // But for a key that says otherwise, it is given to packages.
+        found.retain(|(span, _)| reads::given_to(file.text, span.start).is_none_or(gives_linkerds));
+    }
+    found.sort_by_key(|(span, _)| span.start);
+    found
 }
 
 /// Tells whether a byte is in one of several places, which stand in order.

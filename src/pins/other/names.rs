@@ -3,7 +3,7 @@
 //! In: a name. Out: whether it says no more than Linkerd, parts and channels of its releases, and that it is a version or brings
 //! one. Of `linkerd_prometheus_version` nobody knows what it counts.
 
-use super::number::{is_linkerd, is_own};
+use super::number::{is_linkerd, is_own, words};
 
 /// How Linkerd is called within a name.
 const LINKERD: [&str; 3] = ["linkerd2", "linkerd", "l5d"];
@@ -43,10 +43,18 @@ const PARTS: [&str; 11] =
 /// What a command that brings a release says it does.
 const VERBS: [&str; 9] =
     ["install", "setup", "upgrade", "update", "deploy", "download", "fetch", "ensure", "get"];
+/// Words between others that say nothing of what a text is about.
+const FILLS: [&str; 4] = ["a", "the", "of", "for"];
 /// How the file of a script ends.
 const SCRIPTS: [&str; 5] = [".sh", ".bash", ".zsh", ".ps1", ".py"];
 /// The longest name that is looked at.
 const LONGEST: usize = 64;
+
+/// Makes one name of all that a text says: `the **Linkerd** version`.
+pub(super) fn as_name(text: &str) -> String {
+    let said = words(text).filter(|word| !FILLS.iter().any(|fill| word.eq_ignore_ascii_case(fill)));
+    said.map(|word| word.trim_matches(['*', ':', '_'])).collect::<Vec<_>>().join("_")
+}
 
 /// Tells whether a key, or the name of a package, does.
 pub(super) fn is_of_release(name: &str) -> bool {
@@ -61,7 +69,7 @@ pub(in crate::pins) fn is_version_of_another(key: &str) -> bool {
 
 /// Tells whether a name says that it is a version, and not of what: `version`, `chart_version`, `release`.
 pub(in crate::pins) fn is_of_anything(name: &str) -> bool {
-    cut(name, &[&GENERAL[..], &OF_ANYTHING[..]]).is_some()
+    cut(name, &[&GENERAL[..], &OF_ANYTHING[..]]).is_some_and(|words| !words.is_empty())
 }
 
 /// Tells whether a command does, which may be a script in some folder: `install_linkerd`, `./bin/setup-linkerd-cli.sh`.
@@ -143,7 +151,7 @@ mod tests {
         for name in ["version", "chart_version", "appVersion", "release", "targetRevision", "image.tag"] {
             assert!(is_of_anything(name), "{name}");
         }
-        for name in ["mesh_version", "linkerd", "viz-version", "cni", "edge"] {
+        for name in ["mesh_version", "linkerd", "viz-version", "cni", "edge", "", "-"] {
             assert!(!is_of_anything(name), "{name}");
         }
         assert!(!is_of_anything(&"version".repeat(99)));

@@ -63,7 +63,7 @@ const BETWEEN: [&str; 45] = [
 /// Words that join a number to the one before, as a comma does.
 const JOINS: [&str; 10] = ["", "-", "–", "→", "/", "&", "and", "or", "to", "through"];
 /// What may stand around a word.
-const AROUND: [char; 17] =
+pub(super) const AROUND: [char; 17] =
     ['*', '_', ':', ';', ',', '.', '"', '\'', '`', '+', '<', '>', '=', '~', '^', '#', '%'];
 /// What stands between a number and the name of what it is of.
 const OF: &str = " of ";
@@ -154,7 +154,7 @@ fn before_name(line: &str) -> impl Iterator<Item = Number> {
 }
 
 /// Tells whether a number that ends at a place of a line is said to be of something else: `2.3.4 of Grafana`.
-fn is_of_another(line: &str, end: usize) -> bool {
+pub(super) fn is_of_another(line: &str, end: usize) -> bool {
     let behind = line.get(end..).unwrap_or_default().trim_start_matches(AROUND);
     let name = behind.strip_prefix(OF).and_then(named_first);
     let is_linkerds = |name: &str| is_linkerd(name) || is_own(name) || may_stand_between(name);
@@ -194,8 +194,12 @@ fn is_second(number: &str, of: RangeInclusive<u8>) -> bool {
 
 /// Tells whether a word, or the address of a link, says nothing of what the number behind it is of.
 fn may_stand_between(word: &str) -> bool {
-    let is_link = word.starts_with("http");
-    word.is_empty() || is_link || BETWEEN.iter().any(|between| word.eq_ignore_ascii_case(between))
+    word.is_empty() || word.starts_with("http") || says_nothing(word)
+}
+
+/// Tells whether a word is one of those that may stand between.
+pub(super) fn says_nothing(word: &str) -> bool {
+    BETWEEN.iter().any(|between| word.eq_ignore_ascii_case(between))
 }
 
 #[cfg(test)]

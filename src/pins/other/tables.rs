@@ -6,8 +6,8 @@
 
 use super::{
     mapping::{is_stem_linkerds, stem},
-    names::is_of_release,
-    number::{Number, gives_linkerds, lines, may_be_linkerd, moved, number, words},
+    names::{as_name, is_of_release},
+    number::{Number, gives_linkerds, lines, may_be_linkerd, moved, number},
     prose::in_cell,
     speaks::speaks,
 };
@@ -16,8 +16,6 @@ use super::{
 const BAR: char = '|';
 /// What may stand around a number that a cell has and nothing else.
 const AROUND: [char; 6] = [' ', '\t', '`', '"', '\'', '*'];
-/// Words of a description that say nothing of what it is about.
-const FILLS: [&str; 4] = ["a", "the", "of", "for"];
 /// The longest row that is read.
 const ROW: usize = 1 << 12;
 /// How the title of a text begins.
@@ -56,8 +54,7 @@ fn is_rule(line: &str) -> bool {
 
 /// Tells whether the head of a column is a name of releases, such as `Linkerd version`.
 fn is_headed(cell: &str) -> bool {
-    let plain = words(cell).map(|word| word.trim_matches(['*', ':'])).collect::<Vec<_>>();
-    is_of_release(&plain.join("_"))
+    is_of_release(&as_name(cell))
 }
 
 /// Reads the number of a row that stands alone in a cell behind one which says that it is a version of Linkerd's.
@@ -80,9 +77,7 @@ fn in_row(row: &str, is_titled_so: bool) -> Option<Number> {
 /// a text.
 fn counting(cell: &str, is_titled_so: bool) -> Option<fn(&str) -> bool> {
     let linked = cell.split_once("](").and_then(|(before, _)| before.rsplit_once('['));
-    let text = linked.map_or(cell, |(_, text)| text);
-    let said = words(text).filter(|word| !FILLS.iter().any(|fill| word.eq_ignore_ascii_case(fill)));
-    let key = said.map(|word| word.trim_matches(['*', ':', '_'])).collect::<Vec<_>>().join("_");
+    let key = as_name(linked.map_or(cell, |(_, text)| text));
     let lower = key.to_ascii_lowercase();
     let is_chart_s = || lower.ends_with(OF_CHART) && is_stem_linkerds(&stem(&lower));
     if gives_linkerds(&key) || is_titled_so && is_chart_s() {
