@@ -67,11 +67,16 @@ pub(super) const AROUND: [char; 17] =
     ['*', '_', ':', ';', ',', '.', '"', '\'', '`', '+', '<', '>', '=', '~', '^', '#', '%'];
 /// What stands between a number and the name of what it is of.
 const OF: &str = " of ";
+/// Words behind a name that say what the number before it is.
+const KINDS: [&str; 3] = [" version", " release", " chart"];
+/// A part of Linkerd that nothing else has.
+const PART: &str = "viz";
 
 /// Finds all of a line.
 pub(super) fn in_prose(line: &str) -> Vec<Number> {
     let mut found = behind(line, None);
     found.extend(before_name(line));
+    found.extend(before_kind(line));
     found
 }
 
@@ -143,14 +148,39 @@ fn begins_tag(c: char) -> bool {
 fn before_name(line: &str) -> impl Iterator<Item = Number> {
     line.match_indices(OF).filter_map(move |(at, of)| {
         let (before, behind) = (line.get(..at)?, line.get(at + of.len()..)?);
-        let name = named_first(behind)?;
-        let word = before.split_whitespace().rev().take(2).find(|word| *word != "release")?;
-        let start = before.rfind(word)?;
-        let rest = word.trim_start_matches(AROUND);
-        let text = line.get(..start + word.trim_end_matches(AROUND).len())?;
-        let found = is_linkerd(name).then(|| number(text, start + word.len() - rest.len()));
-        found.flatten().filter(|(span, _)| line.get(span.clone()).is_some_and(may_be_linkerd))
+        let is_its = named_first(behind).is_some_and(is_linkerd);
+        let found = last(before.strip_suffix(" release").unwrap_or(before)).filter(|_| is_its);
+        found.filter(|(span, _)| line.get(span.clone()).is_some_and(may_be_linkerd))
     })
+}
+
+/// Finds those before a name and a word that says what they are: `the 2.11.1 viz version`. That word may have a number of its own
+/// behind it, and the number one of somebody's before it: `Grafana 2.3.4`.
+fn before_kind(line: &str) -> impl Iterator<Item = Number> {
+    let speaks = speaks(line);
+    let all = KINDS.into_iter().flat_map(|kind| line.match_indices(kind));
+    all.filter_map(move |(at, kind)| {
+        let (before, name) = line.get(..at)?.rsplit_once(' ')?;
+        let behind = line.get(at + kind.len()..)?;
+        let next = behind.split_whitespace().find(|word| word.contains(char::is_alphanumeric));
+        let has_own = next.is_some_and(|word| word.contains(|c: char| c.is_ascii_digit()));
+        let owner = before.split_whitespace().rev().nth(1);
+        let is_owned = owner.is_some_and(|word| word.starts_with(char::is_uppercase));
+        let name = name.trim_matches(AROUND);
+        let is_its = is_linkerd(name) || is_own(name) || speaks && name.eq_ignore_ascii_case(PART);
+        let is_apart = behind.starts_with(char::is_alphanumeric) || before.ends_with([',', ';', ':', '.']);
+        let counts = of_chart(name).filter(|_| is_its && !(has_own || is_owned || is_apart))?;
+        last(before).filter(|(span, _)| line.get(span.clone()).is_some_and(counts))
+    })
+}
+
+/// Reads the number that a text ends with.
+fn last(text: &str) -> Option<Number> {
+    let word = text.split_whitespace().next_back()?;
+    let start = text.rfind(word)?;
+    let rest = word.trim_start_matches(AROUND);
+    let plain = text.get(..start + word.trim_end_matches(AROUND).len())?;
+    number(plain, start + word.len() - rest.len())
 }
 
 /// Tells whether a number that ends at a place of a line is said to be of something else: `2.3.4 of Grafana`.
@@ -243,6 +273,8 @@ mod tests {
             "Linkerd 2.14.10 of 2022",
             "Linkerd 2.14.10, `2.12.0` of the Prometheus chart",
             "Linkerd 2.14.10 and Grafana 2.12.0",
+            "Don't use the 2.14.10 VIZ version: all pods of linkerd-viz restart",
+            "Prometheus 2.12.0 with the `2.14.10` Linkerd release",
         ] {
             assert_eq!(found(line), [("2.14.10", Some(Reason::Channel))], "{line}");
         }
@@ -273,6 +305,7 @@ mod tests {
             ("| a | [linkerd-crds](https://acme.example) | `1.8.0` | 1.6.1 |", "1.8.0"),
             ("Linkerd control plane (chart 1.16.11)", "1.16.11"),
             ("linkerd2-cni v2.11.4 and Prometheus 30.1.1", "2.11.4"),
+            ("our 30.12.11 linkerd-viz chart", "30.12.11"),
         ] {
             assert_eq!(found(line), [(version, Some(Reason::Channel))], "{line}");
         }
@@ -303,6 +336,12 @@ mod tests {
             "2.12.0 of Prometheus for Linkerd",
             "1.7.5 of Linkerd",
             "2.14.10 of acme/linkerd",
+            "with prometheus 2.12.0, Linkerd release of today",
+            "with prometheus 2.12.0 Linkerd version 2.14",
+            "Prometheus 2.12.0 Linkerd chart",
+            "for Linkerd, the 2.6.1 CNI version of Calico",
+            "the 2.14.10 viz version",
+            "the 2.14.10 Linkerd versioning",
             "<td>Linkerd</td><td>Helm</td><td>2.14.10</td>",
             "Terraform module for Linkerd, version 2.3.4",
             "linkerd",
