@@ -1,8 +1,10 @@
 //! Step 5, pins: tables of Markdown with a column that a name of releases heads, `| Kubernetes | Linkerd |`, or with a row of
 //! which a key says whose version it has, as terraform-docs writes them: `| linkerd_version | string | "2.14.10" |`. Where the
-//! title of the text names Linkerd, the key need not.
+//! title of the text names Linkerd, or a row beside has the address of Linkerd's own charts, the key need not.
 //!
 //! In: a text. Out: the numbers in such a column, or in such a row, that count as Linkerd's releases do.
+
+use std::collections::HashSet;
 
 use super::{
     mapping::{is_stem_linkerds, stem},
@@ -11,6 +13,7 @@ use super::{
     prose::in_cell,
     speaks::speaks,
 };
+use crate::pins::origin::is_linkerds;
 
 /// What parts cells.
 const BAR: char = '|';
@@ -22,6 +25,8 @@ const ROW: usize = 1 << 12;
 const TITLE: &str = "# ";
 /// How a key ends that gives the version of a chart.
 const OF_CHART: &str = "chart_version";
+/// How one ends that gives the address of a chart's repository.
+const REPOSITORY: &str = "repository";
 
 /// Finds all of a text.
 pub(super) fn in_tables(text: &str) -> Vec<Number> {
@@ -29,6 +34,8 @@ pub(super) fn in_tables(text: &str) -> Vec<Number> {
     let is_read = text.contains(BAR);
     let title = text.lines().take_while(|_| is_read).find(|line| line.starts_with(TITLE));
     let is_titled_so = title.is_some_and(speaks);
+    let at_home = if is_read { stems_at_home(text) } else { HashSet::new() };
+    let is_its = |stem: &str| is_titled_so && is_stem_linkerds(stem) || at_home.contains(stem);
     for (start, line) in lines(text).take_while(|_| is_read) {
         if !line.contains(BAR) || line.len() > ROW {
             columns.clear();
@@ -39,12 +46,20 @@ pub(super) fn in_tables(text: &str) -> Vec<Number> {
             let numbers = own.flat_map(|((cell, at), _)| {
                 in_cell(cell).into_iter().map(move |(span, why)| (moved(span, at), why))
             });
-            let all = numbers.chain(in_row(line, is_titled_so));
+            let all = numbers.chain(in_row(line, &is_its));
             found.extend(all.map(|(span, why)| (moved(span, start), why)));
         }
         above = line;
     }
     found
+}
+
+/// Lists what keys say beside that they give the repository of a chart which is Linkerd's own: `viz` of `viz_chart_repository`.
+fn stems_at_home(text: &str) -> HashSet<String> {
+    let rows = text.lines().filter(|line| line.contains(BAR) && line.len() <= ROW);
+    let at_home = rows.filter(|row| cells(row).any(|(cell, _)| is_linkerds(cell.trim_matches(AROUND))));
+    let stem_of = |cell: &str| key(cell).strip_suffix(REPOSITORY).map(stem);
+    at_home.filter_map(|row| cells(row).find_map(|(cell, _)| stem_of(cell))).collect()
 }
 
 /// Tells whether a line parts the head of a table from its rows.
@@ -58,10 +73,10 @@ fn is_headed(cell: &str) -> bool {
 }
 
 /// Reads the number of a row that stands alone in a cell behind one which says that it is a version of Linkerd's.
-fn in_row(row: &str, is_titled_so: bool) -> Option<Number> {
+fn in_row(row: &str, is_its: &dyn Fn(&str) -> bool) -> Option<Number> {
     let mut counts: Option<fn(&str) -> bool> = None;
     for (cell, at) in cells(row) {
-        counts = counting(cell, is_titled_so).or(counts);
+        counts = counting(cell, is_its).or(counts);
         let plain = cell.trim_matches(AROUND);
         let found = counts.zip(number(plain, 0)).filter(|(_, (span, _))| span.end == plain.len());
         if let Some((counts, (span, why))) = found {
@@ -73,18 +88,19 @@ fn in_row(row: &str, is_titled_so: bool) -> Option<Number> {
     None
 }
 
-/// Tells which numbers count as versions of Linkerd's behind a cell that is a key or a description of them, or a link with such
-/// a text.
-fn counting(cell: &str, is_titled_so: bool) -> Option<fn(&str) -> bool> {
-    let linked = cell.split_once("](").and_then(|(before, _)| before.rsplit_once('['));
-    let key = as_name(linked.map_or(cell, |(_, text)| text));
-    let lower = key.to_ascii_lowercase();
-    let is_chart_s = || lower.ends_with(OF_CHART) && is_stem_linkerds(&stem(&lower));
-    if gives_linkerds(&key) || is_titled_so && is_chart_s() {
+/// Tells which numbers count as versions of Linkerd's behind a cell that is a key or a description of them.
+fn counting(cell: &str, is_its: &dyn Fn(&str) -> bool) -> Option<fn(&str) -> bool> {
+    let key = key(cell);
+    if gives_linkerds(&key) || key.ends_with(OF_CHART) && is_its(&stem(&key)) {
         return Some(|_| true);
     }
-    let is_version = lower.ends_with("version");
-    (is_version && is_of_release(&key)).then_some(may_be_linkerd)
+    (key.ends_with("version") && is_of_release(&key)).then_some(may_be_linkerd)
+}
+
+/// Returns the key that a cell is, or that the text of its link is.
+fn key(cell: &str) -> String {
+    let linked = cell.split_once("](").and_then(|(before, _)| before.rsplit_once('['));
+    as_name(linked.map_or(cell, |(_, text)| text)).to_ascii_lowercase()
 }
 
 /// Lists the cells of a row, and where each begins.
@@ -154,5 +170,25 @@ mod tests {
             assert_eq!(found(&format!("{title}\n\n{rows}")), both, "{title}");
         }
         assert_eq!(found(&format!("# Traefik\n\n{rows}\n## Linkerd\n")), []);
+    }
+
+    #[test]
+    fn a_key_need_not_name_what_the_address_beside_it_does() {
+        let of = |rows: &str| {
+            let versions =
+                "| [chart\\_version](#a) | The chart | `\"2.14.10\"` |\n| viz_chart_version | | 30.12.11 |\n";
+            found(&format!("{versions}{rows}")).len()
+        };
+        assert_eq!(of("| [chart\\_repository](#b) | | `\"https://helm.linkerd.io/stable\"` |"), 1);
+        assert_eq!(of("| repository | https://helm.linkerd.io/stable |"), 1);
+        assert_eq!(of("| viz_chart_repository | https://helm.linkerd.io/stable |"), 1);
+        for other in [
+            "| chart_repository | https://charts.acme.example |",
+            "| mesh_repository | https://helm.linkerd.io/stable |",
+            "| chart_repository | as https://helm.linkerd.io/stable has it |",
+            "| chart | https://helm.linkerd.io/stable |",
+        ] {
+            assert_eq!(of(other), 0, "{other}");
+        }
     }
 }
