@@ -51,3 +51,21 @@ fn what_argo_cd_asks_it_for_is_too() {
     let other = application.replace("https://helm.linkerd.io/stable", "https://charts.acme.example/linkerd");
     assert_eq!(told(&scanned(&[("app.yaml", &other)])), [""; 0]);
 }
+
+#[test]
+fn a_range_that_linkerd_s_repository_is_asked_for_takes_releases_by_itself() {
+    let of = |chart: &str, address: &str, version: &str| {
+        let main = format!(
+            "resource \"helm_release\" \"a\" {{\n  name = \"a\"\n  repository = \"{address}\"\n  chart = \"{chart}\"\n  \
+             version = \"{version}\"\n}}\n"
+        );
+        told(&scanned(&[("main.tf", &main)]))
+    };
+    let (edge, stable) = ("https://helm.linkerd.io/edge", "https://helm.linkerd.io/stable");
+    for chart in ["linkerd-failover", "linkerd-viz"] {
+        assert_eq!(of(chart, edge, ">0.0.0-0"), ["main.tf:5 >0.0.0-0 Range"], "{chart}");
+        assert_eq!(of(chart, stable, "30.x"), ["main.tf:5 30.x Channel"], "{chart}");
+    }
+    assert_eq!(of("linkerd-failover", edge, "0.1.0-edge"), ["main.tf:5 0.1.0-edge NotFollowed"]);
+    assert_eq!(of("linkerd-failover", "https://charts.acme.example", ">0.0.0-0"), [""; 0]);
+}

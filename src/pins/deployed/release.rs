@@ -26,7 +26,7 @@ use crate::{
         origin::{Origin, Ours, is_linkerds},
         other,
         under::{spans, under},
-        version_text::Expects,
+        version_text::{self, Expects, Judged},
     },
 };
 
@@ -313,11 +313,22 @@ fn version(
         (None, Some(version)) if is_called_as_ours(release) => claims.take_not_followed(version),
         (None, Some(version)) if !release.is_part => {
             let is_linkerds = matches!(&origin, Origin::Address(url) if is_linkerds(url));
-            claims.foreign.take(version, if is_linkerds { By::Mirror } else { By::Other });
+            if is_linkerds && is_range(version) {
+                let stays = (!origin.is_edge(&[])).then_some(Reason::Channel);
+                claims.take(version, &Spec::platform(PinKind::Other, Expects::Chart).staying(stays));
+            } else {
+                claims.foreign.take(version, if is_linkerds { By::Mirror } else { By::Other });
+            }
         }
         (None, _) => {}
     }
     ours
+}
+
+/// Tells whether a version leaves open which release of a chart is taken.
+fn is_range(version: &Scalar) -> bool {
+    let judged = version_text::judge(&version.text(), Expects::Chart);
+    matches!(judged, Judged::Version(text) if text.stays == Some(Reason::Range))
 }
 
 #[cfg(test)]
