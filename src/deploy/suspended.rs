@@ -1,7 +1,7 @@
 //! What deployers are told to leave as it is: a merge changes nothing of it in any cluster until that is taken back.
 //!
-//! In: an object, and those of its cluster. Out: whether its controller leaves what it has deployed, or whoever applies it
-//! leaves the object itself. Sources: `spec.suspend` of Flux's objects; kustomize-controller (`apply`); flux-operator
+//! In: an object, those of its cluster, who applies it. Out: whether its controller leaves what it has deployed, or whoever
+//! applies it leaves the object itself. Sources: `spec.suspend` of Flux's objects; kustomize-controller (`apply`); flux-operator
 //! (`ReconcileAnnotation`); Argo CD (`controller/appcontroller.go`, `AnnotationKeyAppSkipReconcile`; `Skip` of
 //! `gitops-engine/pkg/sync/hook`); k3s-io/helm-controller (`pkg/controllers/chart/chart.go`, `shouldManage`).
 
@@ -23,6 +23,20 @@ const REFERENCES: [&[&str]; 3] =
 
 /// Texts that Go's `strconv.ParseBool` takes for true.
 const TRUE: [&str; 6] = ["1", "t", "T", "true", "TRUE", "True"];
+
+/// Who applies an object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum By {
+    /// Nobody here knows.
+    #[default]
+    Unsaid,
+    /// A Kustomization of Flux's.
+    Flux,
+    /// An Application.
+    Argo,
+    /// One who leaves nothing: Helm, flux-operator, a tool that is run.
+    Other,
+}
 
 /// Tells whether an object's controller leaves what it has deployed as it is: it is told so, or a source of it is.
 pub(super) fn is_suspended(object: &Object, cluster: &Cluster<'_>) -> bool {
@@ -63,18 +77,41 @@ pub(super) fn is_told(object: &Object) -> bool {
     }
 }
 
-/// Tells whether Flux or Argo CD leaves an object that it applies as the cluster has it.
-pub(super) fn is_left(object: &Object) -> bool {
-    let hook = object.annotation("argocd.argoproj.io/hook");
-    hook.is_some_and(|hook| hook.text().trim() == "Skip")
-        || is_set(object, "kustomize.toolkit.fluxcd.io/reconcile", &["disabled"])
-        || is_set(object, "kustomize.toolkit.fluxcd.io/ssa", &["ignore", "ifnotpresent"])
+/// Tells whether whoever applies an object leaves it as the cluster has it.
+pub(super) fn is_left(object: &Object, by: By) -> bool {
+    let by_argo = || {
+        let hook = object.annotation("argocd.argoproj.io/hook");
+        hook.is_some_and(|hook| hook.text().trim() == "Skip")
+    };
+    let by_flux = || {
+        is_set(object, "kustomize.toolkit.fluxcd.io/reconcile", &["disabled"])
+            || is_set(object, "kustomize.toolkit.fluxcd.io/ssa", &["ignore", "ifnotpresent"])
+    };
+    match by {
+        By::Unsaid => by_argo() || by_flux(),
+        By::Flux => by_flux(),
+        By::Argo => by_argo(),
+        By::Other => false,
+    }
 }
 
 /// Tells whether a label or an annotation has one of these values, in whatever case.
 fn is_set(object: &Object, key: &str, values: &[&str]) -> bool {
     let is_one = |text: &Scalar| values.iter().any(|value| text.text().eq_ignore_ascii_case(value));
     [object.annotation(key), object.label(key)].into_iter().flatten().any(is_one)
+}
+
+// === impl By ===
+
+impl By {
+    /// Says who applies what an object has deployed.
+    pub fn of(root: &Object) -> Self {
+        match &*root.group() {
+            flux::KUSTOMIZATIONS => Self::Flux,
+            argo::GROUP if root.kind() == "Application" => Self::Argo,
+            _ => Self::Other,
+        }
+    }
 }
 
 /// Finds the source that one of Flux's objects names.
@@ -128,12 +165,20 @@ mod tests {
 
     #[test]
     fn what_is_applied_once_or_never_is_left() {
-        let of =
-            |noted: &str| is_left(&objects(&format!("{{kind: A, metadata: {{name: a, {noted}}}}}\n"))[0]);
-        assert!(of("annotations: {kustomize.toolkit.fluxcd.io/reconcile: disabled}"));
-        assert!(of("labels: {kustomize.toolkit.fluxcd.io/ssa: IfNotPresent}"));
-        assert!(!of("labels: {kustomize.toolkit.fluxcd.io/ssa: Merge}"));
-        assert!(of("annotations: {argocd.argoproj.io/hook: Skip}"));
-        assert!(!of("annotations: {argocd.argoproj.io/hook: 'PreSync,Skip'}"), "it is a hook all the same");
+        let by = |noted: &str| {
+            let object = &objects(&format!("{{kind: A, metadata: {{name: a, {noted}}}}}\n"))[0];
+            let all = [By::Unsaid, By::Flux, By::Argo, By::Other];
+            all.into_iter().filter(|by| is_left(object, *by)).collect::<Vec<_>>()
+        };
+        let of_flux = [By::Unsaid, By::Flux];
+        assert_eq!(by("annotations: {kustomize.toolkit.fluxcd.io/reconcile: disabled}"), of_flux);
+        assert_eq!(by("labels: {kustomize.toolkit.fluxcd.io/ssa: IfNotPresent}"), of_flux);
+        assert_eq!(by("labels: {kustomize.toolkit.fluxcd.io/ssa: Merge}"), []);
+        assert_eq!(by("annotations: {argocd.argoproj.io/hook: Skip}"), [By::Unsaid, By::Argo]);
+        assert_eq!(
+            by("annotations: {argocd.argoproj.io/hook: 'PreSync,Skip'}"),
+            [],
+            "it is a hook all the same"
+        );
     }
 }

@@ -18,7 +18,7 @@ use crate::{
         flux, k3s,
         kinds::{self, is_root},
         object::{Labels, Object},
-        suspended,
+        suspended::{self, By},
         tree_chart::Evaluations,
         value::Value,
         watch::Watch,
@@ -70,6 +70,8 @@ struct Way {
     ignored: bool,
     /// Whether whoever makes it is told to leave it as it is.
     idle: bool,
+    /// Who applies it.
+    by: By,
     /// Whether somebody names its cluster.
     is_named: bool,
     /// Places that the chart was made of which it came out of, whatever is laid over them.
@@ -282,7 +284,7 @@ impl Walk<'_> {
             }
         }
         let (idle, is_named) = (top.is_suspended(cluster), top.names_cluster());
-        let way = Way { labels: top.labels(), idle, is_named, ..Way::default() };
+        let way = Way { labels: top.labels(), idle, is_named, by: top.applies(), ..Way::default() };
         self.take(made, way, [top.file()], watch, &mut todo);
         while let Some((object, way)) = todo.pop_front() {
             // What one set makes for several clusters may have one name; what takes itself in is the same again.
@@ -298,13 +300,13 @@ impl Walk<'_> {
             if let Some(mut made) = top::made(&object, cluster, &watch) {
                 let (places, seat) = (self.places, made.away.clone().or_else(|| way.seat.clone()));
                 // What it deploys it goes on with, as the cluster has it.
-                if way.idle || suspended::is_left(&object) {
+                if way.idle || suspended::is_left(&object, way.by) {
                     self.reaches.entry(seat.clone()).or_default().leave(&object.value, places);
                 }
                 self.leave_parts(&object, &made, seat, cluster);
                 let is_named = names_cluster(&object) || made.away.is_none() && way.is_named;
                 let idle = suspended::is_suspended(&object, cluster);
-                let way = Way { idle, is_named, ..way.on(&object) };
+                let way = Way { idle, is_named, by: By::of(&object), ..way.on(&object) };
                 made.objects.extend(argo::managed_namespace(&object));
                 self.take(made, way, [&object.file].into_iter().chain(&object.by), watch, &mut todo);
             }
@@ -372,7 +374,7 @@ impl Walk<'_> {
         for (n, object) in made.objects.into_iter().chain(charted).enumerate() {
             let ignored = way.ignored || made.ignored.contains(&object.file);
             let is_idle = way.idle && !ignored && !is_remote(&object);
-            if (is_idle || suspended::is_left(&object)) && !is_root(&object) {
+            if (is_idle || suspended::is_left(&object, way.by)) && !is_root(&object) {
                 reach.leave(&object.value, places);
             }
             let way = || Way { ignored, ..way.clone() };
@@ -416,11 +418,11 @@ impl Walk<'_> {
         let Some(made) = top::made(object, around, &watch) else { return };
         let (places, files, charts) = (self.places, self.files, self.charts);
         let mut reach = Reach::default();
-        if way.idle || suspended::is_left(object) {
+        if way.idle || suspended::is_left(object, way.by) {
             reach.leave(&object.value, places);
         }
         let idle = suspended::is_suspended(object, around) || k3s::is_skipped(object, files);
-        let way = Way { seat: made.away.or(way.seat), idle, ..way };
+        let way = Way { seat: made.away.or(way.seat), idle, by: By::of(object), ..way };
         reach.near.extend(watch.into_read().iter().filter_map(|path| places.file(path)));
         made.charts.iter().for_each(|chart| reach.chart((files, charts), places, chart));
         let charted = || made.charts.iter().flat_map(|chart| charts.of(chart));

@@ -18,7 +18,8 @@ use crate::{
         kustomize::{self, is_kustomization},
         note::Note,
         object::{Labels, Object},
-        openshift, suspended,
+        openshift,
+        suspended::{self, By},
         terraform::{is_terraform, terraform},
         tree_chart::Evaluations,
         value::{Scalar, Value},
@@ -173,6 +174,15 @@ impl Top {
             Self::Object(object) => suspended::is_suspended(object, cluster),
             Self::Bundle(bundle) => bundle.is_paused,
             Self::Overlay(_) | Self::Apply(_) => false,
+        }
+    }
+
+    /// Says who applies what it brings.
+    pub(super) fn applies(&self) -> By {
+        match self {
+            Self::Object(object) => By::of(object),
+            Self::Overlay(_) => By::Unsaid,
+            Self::Bundle(_) | Self::Apply(_) => By::Other,
         }
     }
 
