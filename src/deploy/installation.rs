@@ -23,6 +23,7 @@ use std::{collections::BTreeSet, ops::Range};
 use super::{
     apply::Applied,
     files::Files,
+    json_patch::Guard,
     note::{About, Bound, Note},
     object::{Labels, Object},
     tree_chart::Evaluations,
@@ -97,6 +98,15 @@ pub enum Role {
     Other,
 }
 
+/// What is known of texts beyond how they are deployed.
+#[derive(Clone, Copy)]
+pub struct Knows<'k> {
+    /// Tells of a chart's name whether it is a control plane's.
+    pub is_plane: &'k dyn Fn(&str) -> bool,
+    /// Tells whether a text agrees with what it is compared with, as far as both are releases.
+    pub agrees: &'k dyn Fn(&Guard) -> bool,
+}
+
 /// The installations of a tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Installations {
@@ -119,15 +129,14 @@ pub struct Installations {
 }
 
 /// Finds the installations, and which of them each place serves. `entries` are the files that may hold roots, or releases that
-/// no root need apply, `applied` is what tools bring that are run, `made` what charts of the tree came to; `is_plane` says of
-/// a chart's name whether it is a control plane's.
+/// no root need apply, `applied` is what tools bring that are run, `made` what charts of the tree came to.
 pub fn installations(
     files: &dyn Files,
     entries: &[RepoPath],
     applied: Vec<Applied>,
     made: &Evaluations,
     marks: &[Mark],
-    is_plane: &dyn Fn(&str) -> bool,
+    knows: Knows<'_>,
 ) -> Installations {
     let of = vec![Vec::new(); marks.len()];
     let paths: BTreeSet<&RepoPath> = marks.iter().map(|mark| &mark.path).collect();
@@ -144,7 +153,7 @@ pub fn installations(
         tops.extend(applies.into_iter().map(|apply| Top::Apply(Box::new(apply))));
     }
     tops.extend(top::by_hand(made));
-    let lots = reach::lots((files, made), (&tops, entries), kustomizations, marks, is_plane);
+    let lots = reach::lots((files, made), (&tops, entries), kustomizations, marks, knows);
     let Some(mut lots) = lots else { return too_many(entries, of) };
     clusters::tell_apart(&mut lots, marks);
     let servers = clusters::servers(&clusters::known(files, entries));

@@ -57,7 +57,7 @@ pub use chart::{ChartRelease, Layer, Parameter};
 pub use cluster::Cluster;
 pub use difference::{Compared, Difference, Identity, KnownBy, Replaced, What, compare};
 pub use files::{FileError, Files, TreeFiles};
-pub use installation::{Installations, Mark, Role, Root, installations};
+pub use installation::{Installations, Knows, Mark, Role, Root, installations};
 pub use kinds::Deployer;
 pub use note::{About, Bound, Note};
 pub use object::{Labels, Object};

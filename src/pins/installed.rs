@@ -10,10 +10,10 @@ use std::{
 
 use super::{
     Facts, Form, Installations, Inventory, Pin, PinKind, Reason, RepoPath, Stage, context::Context,
-    index::Release, other, renderings,
+    deployed::agrees, index::Release, other, renderings,
 };
 use crate::{
-    deploy::{self, Applied, Mark, Note, Role, tree_chart::Evaluations},
+    deploy::{self, Applied, Knows, Mark, Note, Role, tree_chart::Evaluations},
     linkerd,
 };
 
@@ -55,8 +55,8 @@ pub(super) fn name(
     let from = pins.iter().map(|pin| &pin.path).chain(makers()).cloned();
     let entries: Vec<RepoPath> =
         context.layout.outwards(from).into_iter().filter(|path| roots.contains(path)).collect();
-    let is_plane = &linkerd::is_control_plane;
-    let found = deploy::installations(context.files, &entries, applied, made, &marks, is_plane);
+    let knows = Knows { is_plane: &linkerd::is_control_plane, agrees: &agrees };
+    let found = deploy::installations(context.files, &entries, applied, made, &marks, knows);
     let names: Vec<Arc<str>> = found.names.iter().map(|name| Arc::from(name.as_str())).collect();
     for (pin, of) in pins.iter_mut().zip(found.of) {
         pin.installations = of.into_iter().filter_map(|n| names.get(n).cloned()).collect();

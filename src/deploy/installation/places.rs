@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Mark;
+use super::{Knows, Mark};
 use crate::deploy::value::{Origin, Scalar, Value, Via};
 
 /// Places by file.
@@ -11,15 +11,14 @@ pub(super) struct Places<'m> {
     /// Of each file the places, ordered by their first byte, and how many bytes the longest has.
     pub of: Vec<(Vec<usize>, usize)>,
     pub marks: &'m [Mark],
-    /// Tells of a chart's name whether it is a control plane's.
-    pub is_plane: &'m dyn Fn(&str) -> bool,
+    pub knows: Knows<'m>,
 }
 
 // === impl Places ===
 
 impl<'m> Places<'m> {
     /// Takes in all.
-    pub fn new(marks: &'m [Mark], is_plane: &'m dyn Fn(&str) -> bool) -> Self {
+    pub fn new(marks: &'m [Mark], knows: Knows<'m>) -> Self {
         let (mut files, mut of) = (BTreeMap::new(), Vec::<(Vec<usize>, usize)>::new());
         for (n, mark) in marks.iter().enumerate() {
             let file = *files.entry(mark.path.as_str()).or_insert(of.len());
@@ -33,7 +32,7 @@ impl<'m> Places<'m> {
         }
         let start = |n: &usize| marks.get(*n).map(|mark| mark.span.start);
         of.iter_mut().for_each(|(all, _)| all.sort_by_key(start));
-        Self { files, of, marks, is_plane }
+        Self { files, of, marks, knows }
     }
 
     /// Returns the position of a file with places.

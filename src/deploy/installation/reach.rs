@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use super::{
-    BUILDS, Mark, left,
+    BUILDS, Knows, Mark, left,
     looked_up::{fills, is_looked_up, is_release, is_remote, leaves_out, loose, own_sources},
     places::Places,
     reached::{Reach, Waiting},
@@ -113,9 +113,9 @@ pub(super) fn lots(
     (tops, entries): (&[Top], &[RepoPath]),
     kustomizations: Vec<Object>,
     marks: &[Mark],
-    is_plane: &dyn Fn(&str) -> bool,
+    knows: Knows<'_>,
 ) -> Option<Vec<Lot>> {
-    let places = Places::new(marks, is_plane);
+    let places = Places::new(marks, knows);
     let mut builds = BUILDS;
     let mut found: Vec<(Lot, Reach)> = Vec::new();
     let mut bound = Together::default();

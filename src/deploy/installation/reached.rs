@@ -115,11 +115,11 @@ impl Reach {
         chart.folder().iter().for_each(|folder| places.below(folder, &mut self.near));
         let inner = chart.folder_in(files).map(|folder| umbrella::inner(files, &folder));
         for inner in inner.into_iter().flatten() {
-            self.plane |= !chart.is_off && (places.is_plane)(&inner.chart);
+            self.plane |= !chart.is_off && (places.knows.is_plane)(&inner.chart);
             inner.folder.iter().for_each(|folder| places.below(folder.as_str(), &mut self.near));
         }
         if chart.is_off {
-            let planes = all.iter().chain([chart]).filter(|of| (places.is_plane)(&of.chart.text()));
+            let planes = all.iter().chain([chart]).filter(|of| (places.knows.is_plane)(&of.chart.text()));
             planes.for_each(|of| of.each_read(&mut |scalar| places.read(scalar, &mut self.off)));
             return;
         }
@@ -128,6 +128,6 @@ impl Reach {
         }
         // What the chart has of its own is read by each that deploys it, whether or not it names the file.
         all.iter().for_each(|of| of.each_read(&mut |scalar| places.read(scalar, &mut self.exact)));
-        self.plane |= (places.is_plane)(&chart.chart.text());
+        self.plane |= (places.knows.is_plane)(&chart.chart.text());
     }
 }

@@ -4,6 +4,7 @@ use super::*;
 use crate::deploy::testing::files;
 
 const PLANE: &str = "linkerd-control-plane";
+const KNOWS: Knows<'_> = Knows { is_plane: &|chart| chart == PLANE, agrees: &|_| true };
 
 /// Marks every version in a tree: a control plane's, one of something beside it, a proxy's.
 fn marks(tree: &[(&str, &str)]) -> Vec<Mark> {
@@ -26,8 +27,7 @@ fn marks(tree: &[(&str, &str)]) -> Vec<Mark> {
 fn all(tree: &[(&str, &str)], marks: &[Mark]) -> Installations {
     let files = files(tree);
     let entries: Vec<RepoPath> = files.below("").iter().map(|entry| entry.path.clone()).collect();
-    let all =
-        installations(&files, &entries, Vec::new(), &Evaluations::default(), marks, &|chart| chart == PLANE);
+    let all = installations(&files, &entries, Vec::new(), &Evaluations::default(), marks, KNOWS);
     assert_eq!(all.notes, []);
     all
 }
@@ -202,7 +202,7 @@ fn destinations_of_argo_cd_are_installations_and_elements_of_one_file_are_told_a
         Vec::new(),
         &Evaluations::default(),
         &marks,
-        &|chart| chart == PLANE,
+        KNOWS,
     );
     assert_eq!(all.names, ["east", "west"]);
     assert_eq!(all.of, [vec![0], vec![1], vec![0, 1]]);
@@ -250,8 +250,7 @@ fn what_takes_too_many_builds_is_one_and_says_so() {
     let path = RepoPath::new("y/plane.yaml").unwrap();
     let marks = [Mark { unit: path.to_string(), path, span: at..at + 8, role: Role::ControlPlane }];
     let entries = [RepoPath::new("clusters/root.yaml").unwrap()];
-    let all =
-        installations(&tree, &entries, Vec::new(), &Evaluations::default(), &marks, &|chart| chart == PLANE);
+    let all = installations(&tree, &entries, Vec::new(), &Evaluations::default(), &marks, KNOWS);
     assert!(all.names.is_empty() && all.of == [Vec::<usize>::new()]);
     assert!(matches!(all.notes[..], [Note { about: About::Bound(_), .. }]), "{:?}", all.notes);
 }

@@ -202,17 +202,13 @@ impl Claims {
 
     /// Takes what is only compared with a version: it moves with it, since kustomize fails where they differ, and Flux waits.
     pub fn guards(&mut self, guards: &[Guard]) {
-        let agrees = |guard: &&Guard| {
-            let both = release_of(&guard.guard).zip(release_of(&guard.value));
-            both.is_none_or(|((_, guard), (_, value))| guard == value)
-        };
         let is_version = |guard: &&Guard| {
             let text = guard.guard.text();
             [Expects::Chart, Expects::Edge].into_iter().any(|expects| {
                 matches!(judge(&text, expects), Judged::Version(VersionText { form, .. }) if form != Form::Opaque)
             })
         };
-        self.guards.extend(guards.iter().filter(is_version).filter(agrees).cloned());
+        self.guards.extend(guards.iter().filter(is_version).filter(|guard| agrees(guard)).cloned());
     }
 
     /// Adds what another has gathered of objects as their files have them.
@@ -474,6 +470,12 @@ impl Claims {
         });
         self.settled = self.claims.len();
     }
+}
+
+/// Tells whether a text agrees with what it is compared with, as far as both are releases.
+pub fn agrees(guard: &Guard) -> bool {
+    let both = release_of(&guard.guard).zip(release_of(&guard.value));
+    both.is_none_or(|((_, guard), (_, value))| guard == value)
 }
 
 /// Reads a text that is a release, under whichever of its names.

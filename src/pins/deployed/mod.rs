@@ -34,8 +34,8 @@ use crate::{
 
 pub(super) use by_file::{helmfile, terraform};
 pub(super) use charts::{note_aliases, report as report_charts};
-pub(super) use claims::Claims;
 use claims::Places;
+pub(super) use claims::{Claims, agrees};
 use pods::Injection;
 use release::take_release;
 pub(super) use rest::report as report_rest;
