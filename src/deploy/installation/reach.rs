@@ -89,6 +89,8 @@ struct Walk<'w> {
     reaches: BTreeMap<Seat, Reach>,
     /// The objects of the cluster that others look up: sources, ConfigMaps, releases.
     kept: Vec<(Object, Way)>,
+    /// The roots of Flux's: they wait for one another.
+    roots: Vec<Object>,
     /// Whether a text is filled in from an object of the cluster, or a file is left out by one.
     fills: bool,
     /// Places that move together.
@@ -213,10 +215,8 @@ fn unapplied(
         if own_sources(object, &all).is_none() {
             continue;
         }
-        let kept = vec![(object.clone(), Way::default())];
-        let (reaches, builds) = (BTreeMap::new(), 0);
-        let mut walk =
-            Walk { files, charts, places, builds, reaches, kept, fills: false, bound: Together::default() };
+        let mut walk = Walk::new((files, charts), places, 0);
+        walk.kept.push((object.clone(), Way::default()));
         walk.releases(&all);
         for (away, reach) in walk.reaches {
             let (files, folder) = (BTreeSet::from([object.file.clone()]), None);
@@ -238,10 +238,7 @@ fn walk(
     [outer, of_no_hub]: [&Cluster<'_>; 2],
     builds: usize,
 ) -> Option<Walked> {
-    let begin = |builds| {
-        let (reaches, kept) = (BTreeMap::new(), Vec::new());
-        Walk { files, charts, places, builds, reaches, kept, fills: false, bound: Together::default() }
-    };
+    let begin = |builds| Walk::new((files, charts), places, builds);
     let mut walk = begin(builds);
     walk.from(top, outer)?;
     for _ in 0..FILLED {
@@ -264,7 +261,12 @@ fn walk(
 
 // === impl Walk ===
 
-impl Walk<'_> {
+impl<'w> Walk<'w> {
+    fn new((files, charts): (&'w dyn Files, &'w Evaluations), places: &'w Places<'w>, builds: usize) -> Self {
+        let (reaches, kept, roots, bound) = Default::default();
+        Self { files, charts, places, builds, reaches, kept, roots, fills: false, bound }
+    }
+
     /// Builds a root and all roots that come out of it; `None` over the bound.
     fn from(&mut self, top: &Top, cluster: &Cluster<'_>) -> Option<()> {
         let mut seen: HashMap<Id, Vec<(Value, Labels)>> = HashMap::new();
@@ -276,6 +278,7 @@ impl Walk<'_> {
             let own = (object.value.clone(), object.chosen_by.clone());
             seen.entry(top::id(object)).or_default().push(own);
             self.fills |= fills(object);
+            self.keep_root(object);
             self.leave_parts(object, &made, made.away.clone(), cluster);
         }
         if let Top::Apply(apply) = top {
@@ -296,6 +299,7 @@ impl Walk<'_> {
             same.push(own);
             self.builds = self.builds.checked_sub(1)?;
             self.fills |= fills(&object);
+            self.keep_root(&object);
             let watch = Watch::new(self.files);
             if let Some(mut made) = top::made(&object, cluster, &watch) {
                 let (places, seat) = (self.places, made.away.clone().or_else(|| way.seat.clone()));
@@ -312,6 +316,11 @@ impl Walk<'_> {
             }
         }
         Some(())
+    }
+
+    fn keep_root(&mut self, root: &Object) {
+        let is_of_flux = matches!(&*root.group(), flux::KUSTOMIZATIONS | flux::OPERATOR);
+        self.roots.extend(is_of_flux.then(|| root.clone()));
     }
 
     /// Takes what a root leaves as its cluster has it of what it is given, and of what it makes.
@@ -400,8 +409,8 @@ impl Walk<'_> {
     /// releases again.
     fn releases(&mut self, outer: &Cluster<'_>) {
         for _ in 0..NESTED {
-            let kept = std::mem::take(&mut self.kept);
-            let objects = || kept.iter().map(|(object, _)| object);
+            let (kept, roots) = (std::mem::take(&mut self.kept), std::mem::take(&mut self.roots));
+            let objects = || kept.iter().map(|(object, _)| object).chain(&roots);
             let cluster = Cluster::within(objects(), outer);
             let compared = flux::awaited_values(objects(), &cluster, self.files);
             self.bound.take(&compared, self.places);
