@@ -9,7 +9,7 @@
 use std::{
     borrow::Cow,
     cell::RefCell,
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
 };
 
 use super::{
@@ -32,6 +32,11 @@ use crate::deploy::{
 const GROUPS: [&str; 3] = [KUSTOMIZATIONS, RELEASES, OPERATOR];
 /// The expressions of a health check.
 const CHECKS: [&str; 3] = ["inProgress", "failed", "current"];
+/// The group, the kind and the name of an object.
+type Called = [String; 3];
+
+/// What a health check is about that names no version of an API.
+const WORKLOADS: &str = "apps/v1";
 /// Objects that the health checks of one Kustomization look at, each as often as it may be compared.
 const LOOKS: usize = 200_000;
 
@@ -61,10 +66,13 @@ pub fn kustomization(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) 
 /// whether that is all of it.
 fn checked(spec: &Value, objects: &[Object], versions: &Versions<'_>) -> (Vec<Guard>, bool) {
     let checks = spec.list_at("healthChecks");
-    let named: BTreeSet<String> = checks.iter().filter_map(called_in).collect();
-    let is_for_all = is_true(spec, &["wait"]);
-    let is_checked = |object: &Object| is_for_all || named.contains(&called_as(object));
-    let applied: BTreeSet<String> = match checks {
+    let (named, is_for_all) = (named(checks), is_true(spec, &["wait"]));
+    let is_checked = |object: &Object| {
+        let own = object.namespace().and_then(Scalar::known);
+        let is_there = |all: &BTreeSet<String>| own.as_deref().is_none_or(|own| all.contains(own));
+        is_for_all || named.get(&called_as(object)).is_some_and(is_there)
+    };
+    let applied: BTreeSet<Called> = match checks {
         [] => BTreeSet::new(),
         _ => objects.iter().map(called_as).collect(),
     };
@@ -76,7 +84,7 @@ fn checked(spec: &Value, objects: &[Object], versions: &Versions<'_>) -> (Vec<Gu
         let (Some(version), Some(kind)) = (check.text(&["apiVersion"]), check.text(&["kind"])) else {
             continue;
         };
-        let group = version.split_once('/').map_or("", |(group, _)| group);
+        let group = group(&version);
         for text in CHECKS.into_iter().filter_map(|key| check.scalar(&[key])) {
             let whole = text.text();
             let compared = cel::comparisons(&whole);
@@ -99,14 +107,33 @@ fn checked(spec: &Value, objects: &[Object], versions: &Versions<'_>) -> (Vec<Gu
     (found, true)
 }
 
-/// What a health check looks at.
-fn called_in(check: &Value) -> Option<String> {
-    Some(format!("{}/{}", check.text(&["kind"])?, check.text(&["name"])?))
+/// Lists the objects that a Kustomization names to be checked, each with its namespaces.
+fn named(checks: &[Value]) -> BTreeMap<Called, BTreeSet<String>> {
+    let mut found: BTreeMap<Called, BTreeSet<String>> = BTreeMap::new();
+    for check in checks {
+        if let Some(called) = called_in(check) {
+            let namespace = check.text(&["namespace"]).map(Cow::into_owned);
+            found.entry(called).or_default().insert(namespace.unwrap_or_default());
+        }
+    }
+    found
 }
 
-fn called_as(object: &Object) -> String {
+/// What a health check looks at.
+fn called_in(check: &Value) -> Option<Called> {
+    let version = check.text(&["apiVersion"]).unwrap_or(Cow::Borrowed(WORKLOADS));
+    let (kind, name) = (check.text(&["kind"])?, check.text(&["name"])?);
+    Some([group(&version).to_owned(), kind.into_owned(), name.into_owned()])
+}
+
+fn called_as(object: &Object) -> Called {
     let name = object.name().map(Scalar::text).unwrap_or_default();
-    format!("{}/{name}", object.kind())
+    [object.group(), object.kind(), name].map(Cow::into_owned)
+}
+
+/// Returns the group of a version of an API.
+fn group(version: &str) -> &str {
+    version.split_once('/').map_or("", |(group, _)| group)
 }
 
 /// Tells whether a HelmRelease has its objects in one of some namespaces; those of a chart of definitions are in none.
@@ -157,7 +184,7 @@ pub fn awaited_values<'o>(
                 true => (said("apiVersion"), said("kind")),
                 false => (object.api_version(), object.kind()),
             };
-            let group = version.split_once('/').map_or("", |(group, _)| group);
+            let group = group(&version);
             let namespace = on.text(&["namespace"]).or_else(|| object.namespace().and_then(Scalar::known));
             let namespace = namespace.as_deref();
             let wanted = Reference { group, kind: &kind, name: &name, namespace, from: &object.file };
@@ -276,7 +303,14 @@ mod tests {
     #[test]
     fn health_checks_compare_the_objects_that_are_checked() {
         assert_eq!(checks("  wait: true\n"), ["c x", "a 1.2.3", "d 1.2.4", "d 1.2.6", "f 1.2.5"]);
-        assert_eq!(checks("  healthChecks: [{kind: HelmRelease, name: s}]\n"), ["d 1.2.6"]);
+        let named = |version: &str, namespace: &str| {
+            checks(&format!(
+                "  healthChecks: [{{apiVersion: {version}, kind: HelmRelease, name: s, namespace: {namespace}}}]\n"
+            ))
+        };
+        assert_eq!(named("helm.toolkit.fluxcd.io/v2", "n"), ["d 1.2.6"]);
+        assert_eq!(named("helm.toolkit.fluxcd.io/v2", "m"), [""; 0], "its namesake in another namespace");
+        assert_eq!(named("helm.cattle.io/v1", "n"), [""; 0], "one of another group");
         assert_eq!(checks(""), [""; 0], "nothing is checked");
     }
 
