@@ -32,13 +32,13 @@ use crate::deploy::{
 const GROUPS: [&str; 3] = [KUSTOMIZATIONS, RELEASES, OPERATOR];
 /// The expressions of a health check.
 const CHECKS: [&str; 3] = ["inProgress", "failed", "current"];
-/// The group, the kind and the name of an object.
-type Called = [String; 3];
-
 /// What a health check is about that names no version of an API.
 const WORKLOADS: &str = "apps/v1";
 /// Objects that the health checks of one Kustomization look at, each as often as it may be compared.
 const LOOKS: usize = 200_000;
+
+/// The group, the kind and the name of an object.
+type Called = [String; 3];
 
 /// Lists the expressions of an object by which Flux waits.
 pub fn expressions(object: &Object) -> Vec<&Scalar> {
