@@ -7,8 +7,9 @@ use std::{
 
 use serde_json::json;
 use uplinker::{
-    pins::{Applier, Inventory, PinKind, Revision, ScanOptions, scan},
-    plan::{Target, control_plane},
+    linkerd::built_in,
+    pins::{Applier, Inventory, PinKind, Reason, Revision, ScanOptions, Stage, scan},
+    plan::{Options, Target, control_plane, forecast},
 };
 
 use crate::support::{
@@ -340,6 +341,21 @@ fn values_that_a_script_renders_with_are_no_control_plane_beside_what_it_rendere
     assert_eq!(runs(values, &[mesh, ("app.yaml", &*folder), ("apps/cp.yaml", &*of_other)]), "edge-26.8.2");
     assert_eq!(runs(values, &[]), "edge-26.8.2");
     assert_eq!(runs("linkerdVersion: edge-26.8.2 # uplinker: hold\n", &[mesh]), "edge-26.8.2");
+}
+
+#[test]
+fn proxies_wait_for_a_control_plane_whose_version_nothing_sets() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/installations/variables-of-terraform");
+    let found = scan(&MemoryTree::read(&folder.join("before")), &ScanOptions::default()).unwrap();
+    let (targets, to) = ([Target::default_all()], "edge-26.8.2".parse().unwrap());
+    let judged = forecast(&found, &targets, to, built_in(), &Options::default());
+    let of = |reason: Option<Reason>| {
+        let proxies = judged.iter().filter(|judged| judged.pin.stage == Stage::DataPlane);
+        let own = proxies.filter(|judged| judged.reason() == reason);
+        own.flat_map(|judged| judged.pin.installations.iter().map(|name| &**name)).collect::<Vec<_>>()
+    };
+    assert_eq!(of(Some(Reason::ControlPlaneBehind)), ["asked", "handed", "object", "silent"]);
+    assert_eq!(of(None), ["given", "known", "library"]);
 }
 
 #[test]

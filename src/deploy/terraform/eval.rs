@@ -30,13 +30,16 @@ impl<'s> Scope<'s> {
     }
 
     fn unknown_of(&self, expression: &Expression, handed: &[Value]) -> Value {
-        let text = expression.span().and_then(|span| self.source.text.get(span)).unwrap_or_default();
+        let span = expression.span().unwrap_or_default();
+        let text = self.source.text.get(span.clone()).unwrap_or_default();
         let text: String = text.chars().take(80).collect();
         let who = format!("Terraform, `{}`", text.trim());
         if let Some(Choice::Is(text)) = self.budget.chosen.get(&who) {
             return Value::made(text);
         }
-        Value::Scalar(Scalar::unknown_of(&who, handed.iter().flat_map(Value::scalars)))
+        let unknown = Scalar::unknown_of(&who, handed.iter().flat_map(Value::scalars));
+        let is_asked = self.budget.is_run;
+        Value::Scalar(if is_asked { unknown.asked_by(&self.written(span)) } else { unknown })
     }
 
     /// Reads a resource with the blocks that are laid over it: their arguments count, and their blocks for all of a name.

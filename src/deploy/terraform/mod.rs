@@ -88,6 +88,8 @@ pub struct Terraform {
     pub named: Vec<(String, Scalar)>,
     /// What modules of the tree are given that have defaults too, by their folders, but for what is laid over these.
     calls: Vec<(String, Inputs)>,
+    /// The folders of modules that somebody runs, also inside of others.
+    run: BTreeSet<String>,
     /// Terragrunt's files that give inputs to modules of the tree.
     pub configured: BTreeSet<RepoPath>,
     /// What was not followed.
@@ -213,7 +215,10 @@ fn shadowed(tree: Tree<'_>, module: &Module, calls: &[(String, Inputs)], found: 
     let excluded = excluded.map(|unit| unit.inputs.clone());
     let given = calls.iter().filter(|(folder, _)| *folder == module.folder).map(|(_, given)| given.clone());
     for inputs in [Inputs::new()].into_iter().chain(always).chain(excluded).chain(given) {
-        let mut walk = Walk::new(tree, Budget::of(&module.folder), None, true);
+        let mut budget = Budget::of(&module.folder);
+        // Of those that are run it has to be the same where it says the same.
+        budget.is_run = found.run.contains(&module.folder);
+        let mut walk = Walk::new(tree, budget, None, true);
         walk.module(module, &inputs, DEPTH);
         let is_new = |chart: &ChartRelease| !found.has(chart) && !found.shadowed.contains(chart);
         let new: Vec<ChartRelease> = walk.found.charts.into_iter().filter(is_new).collect();
@@ -248,6 +253,7 @@ impl Terraform {
         }
         self.handed.extend(other.handed);
         self.named.extend(other.named);
+        self.run.extend(other.run);
         let calls = other.calls.into_iter().take(CALLS.saturating_sub(self.calls.len()));
         let new: Vec<_> = calls.filter(|call| !self.calls.contains(call)).collect();
         self.calls.extend(new);
@@ -273,6 +279,7 @@ impl<'f> Walk<'f> {
     fn module(&mut self, module: &Module, inputs: &Inputs, depth: usize) {
         let inputs = (inputs, self.budget.frame());
         let tree = (self.tree.files, self.tree.modules);
+        self.found.run.extend(self.budget.is_run.then(|| module.folder.clone()));
         self.found.refused.extend(guards::refused(tree, module, inputs, &self.budget));
         for (source, block) in &module.blocks {
             let name = |n: usize| block.labels.get(n).map(|label| label.as_str()).unwrap_or_default();

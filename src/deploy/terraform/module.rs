@@ -134,6 +134,11 @@ impl Module {
         blocks.any(|(_, block)| is_of_root(block)) || lock.is_some_and(|lock| files.has(lock.as_str()))
     }
 
+    /// Tells whether it has to be given a variable.
+    pub fn requires(&self, name: &str) -> bool {
+        self.variables.get(name).is_some_and(|variable| variable.default.is_none())
+    }
+
     /// Returns the folders of all modules that this one calls in the tree.
     pub fn local_calls(&self) -> impl Iterator<Item = String> + '_ {
         let calls = self.blocks.iter().filter(|(_, block)| block.ident.as_str() == "module");

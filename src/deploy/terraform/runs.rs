@@ -15,6 +15,7 @@ use crate::{
     deploy::{
         apply::Apply,
         chart::{ChartRelease, suppose},
+        files::Files,
         note::{About, Bound, Note},
     },
     repo::RepoPath,
@@ -66,23 +67,30 @@ pub(super) fn root(tree: Tree<'_>, module: &Module, found: &mut Terraform) {
     let units = units.filter(|unit| !unit.is_excluded);
     let all: Vec<Told<'_>> = named.into_iter().map(Told::File).chain(units.map(Told::Unit)).collect();
     let paths: Vec<&RepoPath> = all.iter().filter_map(|told| told.path()).collect();
+    let is_root = module.is_root(tree.files);
     let mut budget = Budget::of(&module.folder);
-    budget.is_for_others = all.is_empty() && always.is_empty() && !module.is_root(tree.files);
+    budget.is_for_others = all.is_empty() && always.is_empty() && !is_root;
     // What Terragrunt runs is run by nobody else.
     let alone = (!has_units).then_some(Told::Nothing);
-    for told in alone.into_iter().chain(all.iter().copied()) {
-        let mut inputs = Inputs::new();
-        for path in &always {
-            inputs::read_inputs(tree.files, path, &mut inputs, &mut found.notes);
-        }
-        match told {
-            Told::Nothing => {}
-            Told::File(path) => inputs::read_inputs(tree.files, path, &mut inputs, &mut found.notes),
-            Told::Unit(unit) => inputs.extend(unit.inputs.clone()),
-        }
-        let (by, budget) = (told.path(), budget.clone());
+    let told = alone.into_iter().chain(all.iter().copied());
+    let told = told.map(|told| (told, told.inputs(tree.files, &always, &mut found.notes)));
+    let told: Vec<(Told<'_>, Inputs)> = told.collect();
+    let set = told.iter().flat_map(|(_, inputs)| inputs.keys());
+    let set: BTreeSet<&String> = set.filter(|name| module.requires(name)).collect();
+    for (told, inputs) in &told {
+        // Where a file of variables has to be named, nothing is applied without one.
+        let is_idle = told.path().is_none() && !all.is_empty();
+        // What one of several does not set another one may, which is named beside it.
+        let is_part = || set.iter().any(|name| !inputs.contains_key(*name));
+        let mut budget = budget.clone();
+        budget.is_run = match told {
+            Told::Nothing => !is_idle && !budget.is_for_others,
+            Told::File(path) => (is_root || path.is_below(&module.folder)) && !is_part(),
+            Told::Unit(_) => true,
+        };
+        let by = told.path();
         let (seen, made, is_over) = (BTreeSet::new(), Vec::new(), false);
-        let mut runs = Runs { tree, module, inputs: &inputs, by, budget, seen, made, is_over };
+        let mut runs = Runs { tree, module, inputs, by, budget, seen, made, is_over };
         runs.run(&Choices::new());
         if runs.is_over {
             found.notes.push(Note::new(&first.path, About::Bound(Bound::Environments(RUNS))));
@@ -92,8 +100,6 @@ pub(super) fn root(tree: Tree<'_>, module: &Module, found: &mut Terraform) {
             Told::Nothing | Told::File(_) => own,
         };
         let place = by.map(|by| inputs::place(by, &paths)).filter(|_| !matches!(told, Told::Unit(_)));
-        // Where a file of variables has to be named, nothing is applied without one.
-        let is_idle = by.is_none() && !all.is_empty();
         for run in runs.made {
             run.hand_over((file, place.as_deref(), is_idle), found);
         }
@@ -109,6 +115,18 @@ impl<'t> Told<'t> {
             Self::File(path) => Some(path),
             Self::Unit(unit) => Some(&unit.path),
         }
+    }
+
+    /// Reads what it sets, over what the files set that always count.
+    fn inputs(self, files: &dyn Files, always: &[&RepoPath], notes: &mut Vec<Note>) -> Inputs {
+        let mut inputs = Inputs::new();
+        always.iter().for_each(|path| inputs::read_inputs(files, path, &mut inputs, notes));
+        match self {
+            Self::Nothing => {}
+            Self::File(path) => inputs::read_inputs(files, path, &mut inputs, notes),
+            Self::Unit(unit) => inputs.extend(unit.inputs.clone()),
+        }
+        inputs
     }
 }
 
@@ -196,4 +214,17 @@ impl Run {
 
 fn is_open(chart: &ChartRelease) -> bool {
     chart.version.as_ref().is_some_and(|version| version.unknown_to().is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::deploy::{terraform::terraform, testing::files};
+
+    #[test]
+    fn what_is_run_lies_over_no_defaults_that_say_the_same() {
+        let release = "variable \"v\" {}\nresource \"helm_release\" \"a\" {\n  chart = \"linkerd-crds\"\n  version = var.v\n}\n";
+        let root = format!("provider \"helm\" {{}}\nmodule \"m\" {{\n  source = \"../m\"\n}}\n{release}");
+        let found = terraform(&files(&[("r/main.tf", root.as_str()), ("m/main.tf", release)]));
+        assert_eq!((found.charts.len(), found.shadowed.len()), (2, 0));
+    }
 }

@@ -30,6 +30,8 @@ pub(super) struct Budget {
     pub root: Rc<str>,
     /// Whether the root is for others, who may set what it has by default.
     pub is_for_others: bool,
+    /// Whether somebody runs the root with what it is given here: whatever the tree does not say is asked for then.
+    pub is_run: bool,
     steps: Rc<Cell<usize>>,
     /// Whether a condition was met that the tree does not decide.
     pub undecided: Rc<Cell<bool>>,
@@ -130,6 +132,7 @@ impl Budget {
         Self {
             root,
             is_for_others: false,
+            is_run: false,
             steps,
             undecided,
             is_long,

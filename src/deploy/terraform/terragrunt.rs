@@ -70,7 +70,8 @@ pub(super) fn units(files: &dyn Files, set: &[VariableFile], notes: &mut Vec<Not
     let paths = files.below("").iter().map(|entry| &entry.path);
     let mut units = Vec::new();
     for path in paths.filter(|path| path.name() == FILE && files.has(path.as_str())) {
-        let budget = Budget::of(path.folder());
+        let mut budget = Budget::of(path.folder());
+        budget.is_run = true;
         let watch = Watch::new(files);
         let reader = Reader { files: &watch, folder: path.folder(), budget: &budget };
         let Some(config) = reader.config(path, (NESTED, true), notes) else { continue };

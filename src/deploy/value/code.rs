@@ -1,4 +1,5 @@
-//! What stands in the tree for a text that the tree does not say: the action of a template that asks somebody else for it.
+//! What stands in the tree for a text that the tree does not say: what asks somebody else for it, the action of a template or an
+//! expression of Terraform's.
 //!
 //! In: what came of an action, and the action. Out: the same with the place of the action, by which a version is known to be one
 //! although it stands nowhere.

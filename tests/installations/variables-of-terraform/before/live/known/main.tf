@@ -1,0 +1,14 @@
+provider "helm" {}
+resource "helm_release" "mesh" {
+  name       = "linkerd-control-plane"
+  namespace  = "linkerd"
+  repository = "https://helm.linkerd.io/edge"
+  chart      = "linkerd-control-plane"
+  version    = "2026.8.1"
+}
+resource "kubernetes_namespace" "shop" {
+  metadata {
+    name        = "shop"
+    annotations = { "config.linkerd.io/proxy-version" = "edge-26.8.1" }
+  }
+}

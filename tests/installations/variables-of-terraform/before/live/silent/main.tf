@@ -1,0 +1,10 @@
+provider "helm" {}
+module "mesh" {
+  source = "../../modules/mesh"
+}
+resource "kubernetes_namespace" "shop" {
+  metadata {
+    name        = "shop"
+    annotations = { "config.linkerd.io/proxy-version" = "edge-26.8.1" }
+  }
+}

@@ -1,0 +1,8 @@
+variable "mesh" {}
+variable "size" {}
+resource "helm_release" "crds" {
+  name       = "linkerd-crds"
+  repository = "https://helm.linkerd.io/edge"
+  chart      = "linkerd-crds"
+  version    = trimprefix(var.mesh, "v")
+}

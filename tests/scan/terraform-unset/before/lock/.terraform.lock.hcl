@@ -1,0 +1,3 @@
+provider "registry.terraform.io/hashicorp/helm" {
+  version = "2.12.1"
+}

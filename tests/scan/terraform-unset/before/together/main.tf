@@ -1,0 +1,9 @@
+provider "helm" {}
+variable "mesh" {}
+variable "size" {}
+resource "helm_release" "crds" {
+  name       = "linkerd-crds"
+  repository = "https://helm.linkerd.io/edge"
+  chart      = "linkerd-crds"
+  version    = var.mesh
+}
