@@ -121,6 +121,10 @@ mod tests {
         }
         let other = "provider \"helm\" {\n  experiments = { manifest = false }\n}\n";
         assert_eq!(who("main.tf", &format!("{other}{TERRAFORM}")), [Renewal::TerraformVersion]);
+        let apart = "provider \"helm\" {\n  alias = \"eu\"\n  experiments = { manifest = true }\n}\nprovider \"helm\" {}\n";
+        assert_eq!(who("main.tf", &format!("{apart}{TERRAFORM}")), [Renewal::TerraformVersion]);
+        let of_eu = TERRAFORM.replace("  name  =", "  provider = helm.eu\n  name  =");
+        assert_eq!(who("main.tf", &format!("{apart}{of_eu}")), []);
     }
 
     #[test]

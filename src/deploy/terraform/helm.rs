@@ -3,7 +3,7 @@
 use hcl_edit::structure::Block;
 
 use super::{
-    providers::compares_manifests,
+    providers::{compares_manifests, helm},
     scope::{Scope, open, truth},
 };
 use crate::{
@@ -21,8 +21,13 @@ use crate::{
 const VALUES: &str = "values";
 const SETS: [&str; 4] = ["set", "set_list", "set_sensitive", "set_wo"];
 
-/// Reads a release; `None` where it names no chart.
-pub(super) fn release(scope: &Scope<'_>, block: &Block, by: Option<&RepoPath>) -> Option<ChartRelease> {
+/// Reads a release that the provider with an alias makes; `None` where it names no chart.
+pub(super) fn release(
+    scope: &Scope<'_>,
+    block: &Block,
+    alias: Option<&str>,
+    by: Option<&RepoPath>,
+) -> Option<ChartRelease> {
     let body = scope.resource(block);
     let text = |key: &str| body.scalar(&[key]).cloned();
     let version = text("version");
@@ -55,16 +60,22 @@ pub(super) fn release(scope: &Scope<'_>, block: &Block, by: Option<&RepoPath>) -
         namespace: text("namespace"),
         layers: layers(scope, &body, certain.as_ref()),
         installed: if is_printed { Installed::Applied } else { Installed::Helm },
-        renewal: if is_printed || is_compared(scope) { Renewal::Change } else { Renewal::TerraformVersion },
+        renewal: if is_printed || is_compared(scope, alias) {
+            Renewal::Change
+        } else {
+            Renewal::TerraformVersion
+        },
         ..ChartRelease::new(&scope.source.path, chart, repository)
     })
 }
 
-/// Tells whether releases are compared by what their charts come to: a module is given the provider of the root.
-fn is_compared(scope: &Scope<'_>) -> bool {
+/// Tells whether releases are compared by what their charts come to: a module without a provider of its own is given that of
+/// the root.
+fn is_compared(scope: &Scope<'_>, alias: Option<&str>) -> bool {
     let root = scope.modules.get(&*scope.budget.root);
-    let blocks = [Some(scope.module), root].into_iter().flatten().flat_map(|module| &module.blocks);
-    compares_manifests(blocks.map(|(_, block)| block))
+    let mut modules = [Some(scope.module), root].into_iter().flatten();
+    let provider = modules.find_map(|module| helm(module.blocks.iter().map(|(_, block)| block), alias));
+    provider.is_some_and(compares_manifests)
 }
 
 /// Finds a chart of the tree, by its way from the module or from the root of the tree, which `path.module` and its like stand

@@ -286,8 +286,9 @@ impl<'f> Walk<'f> {
             match (block.ident.as_str(), name(0)) {
                 ("resource", "helm_release") | ("data", "helm_template") => {
                     self.instances(module, inputs, source, block, &mut |walk, scope| {
-                        let release = helm::release(scope, block, walk.by.as_ref());
-                        let cluster = walk.made.entry(walk.providers.alias(block)).or_default();
+                        let alias = walk.providers.alias(block);
+                        let release = helm::release(scope, block, alias.as_deref(), walk.by.as_ref());
+                        let cluster = walk.made.entry(alias).or_default();
                         cluster.charts.extend(release.clone());
                         cluster.left.extend(lifecycle::left(scope, block));
                         walk.found.charts.extend(release);

@@ -49,23 +49,29 @@ impl Providers {
     }
 }
 
-/// Tells whether the Helm provider is told to compare manifests (`experiments`), as a block or as a map.
-pub(super) fn compares_manifests<'b>(blocks: impl Iterator<Item = &'b Block>) -> bool {
+/// Finds the configuration of the Helm provider that has an alias, or none.
+pub(super) fn helm<'b>(
+    mut blocks: impl Iterator<Item = &'b Block>,
+    alias: Option<&str>,
+) -> Option<&'b Block> {
+    let own = |block: &'b Block| block.body.get_attribute("alias").and_then(|alias| alias.value.as_str());
+    blocks.find(|&block| {
+        let is_helm = || block.labels.first().is_some_and(|name| name.as_str() == "helm");
+        block.ident.as_str() == "provider" && is_helm() && own(block) == alias
+    })
+}
+
+/// Tells whether a Helm provider is told to compare manifests (`experiments`), as a block or as a map.
+pub(super) fn compares_manifests(provider: &Block) -> bool {
     let is_key = |key: &ObjectKey| match key {
         ObjectKey::Ident(own) => own.as_str() == MANIFEST,
         ObjectKey::Expression(own) => name(own).as_deref() == Some(MANIFEST),
     };
-    let is_helm = |block: &&Block| {
-        block.ident.as_str() == "provider" && block.labels.first().is_some_and(|name| name.as_str() == "helm")
-    };
-    let mut providers = blocks.filter(is_helm);
-    providers.any(|provider| {
-        let of_block = |block: &Block| block.body.get_attribute(MANIFEST)?.value.as_bool();
-        let map = provider.body.get_attribute(EXPERIMENTS).and_then(|map| map.value.as_object());
-        let mut entries = map.into_iter().flatten();
-        provider.body.get_blocks(EXPERIMENTS).any(|block| of_block(block) == Some(true))
-            || entries.any(|(key, value)| is_key(key) && value.expr().as_bool() == Some(true))
-    })
+    let of_block = |block: &Block| block.body.get_attribute(MANIFEST)?.value.as_bool();
+    let map = provider.body.get_attribute(EXPERIMENTS).and_then(|map| map.value.as_object());
+    let mut entries = map.into_iter().flatten();
+    provider.body.get_blocks(EXPERIMENTS).any(|block| of_block(block) == Some(true))
+        || entries.any(|(key, value)| is_key(key) && value.expr().as_bool() == Some(true))
 }
 
 /// Returns the name that an expression is: `helm`, or `helm.eu`.
