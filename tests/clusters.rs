@@ -345,17 +345,20 @@ fn values_that_a_script_renders_with_are_no_control_plane_beside_what_it_rendere
 
 #[test]
 fn proxies_wait_for_a_control_plane_whose_version_nothing_sets() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/installations/variables-of-terraform");
-    let found = scan(&MemoryTree::read(&folder.join("before")), &ScanOptions::default()).unwrap();
-    let (targets, to) = ([Target::default_all()], "edge-26.8.2".parse().unwrap());
-    let judged = forecast(&found, &targets, to, built_in(), &Options::default());
-    let of = |reason: Option<Reason>| {
+    let of = |name: &str| {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/installations").join(name);
+        let found = scan(&MemoryTree::read(&folder.join("before")), &ScanOptions::default()).unwrap();
+        let (targets, to) = ([Target::default_all()], "edge-26.8.2".parse().unwrap());
+        let judged = forecast(&found, &targets, to, built_in(), &Options::default());
         let proxies = judged.iter().filter(|judged| judged.pin.stage == Stage::DataPlane);
-        let own = proxies.filter(|judged| judged.reason() == reason);
-        own.flat_map(|judged| judged.pin.installations.iter().map(|name| &**name)).collect::<Vec<_>>()
+        let of = |reason: Option<Reason>| {
+            let own = proxies.clone().filter(|judged| judged.reason() == reason);
+            own.flat_map(|judged| &*judged.pin.installations).map(ToString::to_string).collect::<Vec<_>>()
+        };
+        [of(Some(Reason::ControlPlaneBehind)), of(None)].map(|names| names.join(" "))
     };
-    assert_eq!(of(Some(Reason::ControlPlaneBehind)), ["asked", "handed", "object", "silent"]);
-    assert_eq!(of(None), ["given", "known", "library"]);
+    assert_eq!(of("variables-of-terraform"), ["asked handed object silent", "given known library"]);
+    assert_eq!(of("variables-of-helmfile"), ["asked", "known optional"]);
 }
 
 #[test]

@@ -82,13 +82,15 @@ fn a_version_that_the_repository_does_not_have_is_told() {
              - {{name: b, chart: l5d/linkerd-crds, version: {version}}}\n"
         )
     };
-    let (pins, skips) = told("helmfile.yaml.gotmpl", &helmfile("{{ exec \"cat\" (list \"VERSION\") }}"));
-    assert_eq!(pins, [""; 0]);
-    assert_eq!(skips.len(), 1);
-    assert_eq!(skips[0].0, SkipReason::Helmfile);
-    assert!(skips[0].1.starts_with("the version of `linkerd-crds` is not followed: "), "{skips:?}");
-    let off = helmfile("{{ exec \"cat\" (list \"VERSION\") }}").replace("}\n", ", installed: false}\n");
-    assert_eq!(told("helmfile.yaml.gotmpl", &off).1, []);
+    let exec = "{{ exec \"cat\" (list \"VERSION\") }}";
+    let (pins, skips) = told("helmfile.yaml.gotmpl", &helmfile(exec));
+    assert_eq!((pins, skips), (vec![format!("helmfile.yaml.gotmpl:3 {exec} NotFollowed")], Vec::new()));
+    let off = helmfile(exec).replace("}\n", ", installed: false}\n");
+    assert_eq!(told("helmfile.yaml.gotmpl", &off), (Vec::new(), Vec::new()));
+    let (pins, skips) = told("helmfile.yaml.gotmpl", &helmfile("{{ env \"V\" | default \"2026.8.2\" }}"));
+    assert_eq!(pins, ["helmfile.yaml.gotmpl:3 2026.8.2 moves"]);
+    let detail = "the version of `linkerd-crds` is not followed: the environment variable `V`".to_owned();
+    assert_eq!(skips, [(SkipReason::Helmfile, detail)]);
     let terraform = |version: &str| {
         format!(
             "resource \"helm_release\" \"crds\" {{\n  name = \"crds\"\n  repository = \"https://helm.linkerd.io/edge\"\n  \

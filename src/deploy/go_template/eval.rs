@@ -119,7 +119,7 @@ impl<'a> Machine<'a> {
                     if pipeline.sets.is_empty() {
                         let place = self.text.cut(pipeline.place.clone());
                         let text = printed(&value).read_by(&place);
-                        let is_asked = self.scope.open.is_some();
+                        let is_asked = self.scope.open.is_some() || self.scope.own.is_some();
                         self.print(&if is_asked { text.asked_by(&place) } else { text })?;
                     }
                     Flow::Next

@@ -156,8 +156,13 @@ fn environment(
             break;
         }
     }
-    suppose(&mut found.charts);
-    contexts.values_mut().for_each(|charts| suppose(charts));
+    for charts in contexts.values_mut().chain([&mut found.charts]) {
+        suppose(charts);
+        // What it is where nobody says otherwise is here.
+        for release in charts.iter_mut().filter(|release| release.is_supposed) {
+            release.version = release.version.as_ref().map(Scalar::unasked);
+        }
+    }
     found.applied.applies = applies(path, name, contexts, &found.guards);
     for top in 0..SHADOWED {
         let loader = Loader::new(Run::new(files, spare, 0).topped(top), name);

@@ -27,6 +27,18 @@ impl Scalar {
         };
         Self::of(self.parts().iter().map(part), self.plain)
     }
+
+    /// The same where nobody has to be asked.
+    pub fn unasked(&self) -> Self {
+        let part = |part: &Part| match part {
+            Part::Unknown(unknown) => {
+                let of = unknown.of.iter().filter(|at| at.via != Some(Via::Code)).cloned().collect();
+                Part::Unknown(Unknown { who: unknown.who.clone(), of })
+            }
+            other => other.clone(),
+        };
+        Self::of(self.parts().iter().map(part), self.plain)
+    }
 }
 
 /// Returns the place of an action with the signs around it; `None` where it was not written.
@@ -89,6 +101,7 @@ mod tests {
         };
         let both = Scalar::unknown("a Secret").asked_by(&file("{{a}}")).asked_by(&file("{{b}}"));
         assert_eq!(both.handed().map(Origin::text).collect::<Vec<_>>(), ["{{a}}"]);
+        assert_eq!(both.unasked(), Scalar::unknown("a Secret"));
         assert_eq!(Scalar::made("x").asked_by(&file("{{a}}")), Scalar::made("x"));
         assert_eq!(Scalar::unknown("a Secret").asked_by(&Scalar::made("{{a}}")).handed().count(), 0);
     }
