@@ -160,12 +160,13 @@ pub fn installations(
     clusters::join(&mut lots, &servers, marks);
     called::join(&mut lots, marks, &servers);
     let mut groups = group::groups(&lots, marks);
-    let named = name::named(&groups, &servers);
+    let mut named = name::named(&groups, &servers);
     take_destinations(&mut groups, &named, &lots);
-    let apart = hub::apart(&lots, &groups, (&named, &servers), marks);
-    let own = hub::own(&lots, &groups, &servers, marks);
-    groups.extend(apart.into_iter().chain(own));
-    let named = name::named(&groups, &servers);
+    let beside = hub::beside(&lots, &groups, (&named, &servers), marks);
+    if !beside.is_empty() {
+        groups.extend(beside);
+        named = name::named(&groups, &servers);
+    }
     let mut order: Vec<usize> = (0..groups.len()).collect();
     order.sort_by(|a, b| named[*a].cmp(&named[*b]));
     let mut of: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); marks.len()];

@@ -18,21 +18,33 @@ use super::{
 };
 use crate::deploy::argo;
 
-/// Sets apart those beside the own one. What is called as an installation goes there.
-pub(super) fn apart(
+/// Sets apart those that are none of the installations, which are called so, and the own one where it is none of them.
+pub(super) fn beside(
     lots: &[Lot],
     groups: &[Group],
     (names, servers): (&[String], &Servers),
+    marks: &[Mark],
+) -> Vec<Group> {
+    let told: BTreeSet<&str> = servers.values().map(String::as_str).collect();
+    let mut found = apart(lots, groups, (names, &told), marks);
+    found.extend(own(lots, groups, &told, marks));
+    found
+}
+
+/// Sets apart those beside the own one. What is called as an installation goes there.
+fn apart(
+    lots: &[Lot],
+    groups: &[Group],
+    (names, told): (&[String], &BTreeSet<&str>),
     marks: &[Mark],
 ) -> Vec<Group> {
     if groups.iter().filter(|group| !group.is_elsewhere()).count() != 1 {
         return Vec::new();
     }
     let planes: Vec<&Lot> = lots.iter().filter(|lot| has_plane(lot, marks)).collect();
-    let told: BTreeSet<&str> = servers.values().map(String::as_str).collect();
     let is_apart = |away: &Away| {
         planes.iter().all(|plane| match is_hubs(plane) {
-            true => is_other(away, &told) || plane.is_named,
+            true => is_other(away, told) || plane.is_named,
             false => is_alike(away, plane),
         })
     };
@@ -49,13 +61,12 @@ pub(super) fn apart(
 }
 
 /// Sets the own one apart, with its proxies.
-pub(super) fn own(lots: &[Lot], groups: &[Group], servers: &Servers, marks: &[Mark]) -> Option<Group> {
+fn own(lots: &[Lot], groups: &[Group], told: &BTreeSet<&str>, marks: &[Mark]) -> Option<Group> {
     let [_, name] = argo::OWN_CLUSTER;
-    let told: BTreeSet<&str> = servers.values().map(String::as_str).collect();
     let is_named = lots.iter().any(|lot| is_hubs(lot) && lot.is_named);
     let is_apart = |lot: &Lot| {
         let away = lot.away.as_ref().filter(|away| matches!(away, Away::Named(_)));
-        away.is_some_and(|away| is_other(away, &told) || is_named && lot.is_named)
+        away.is_some_and(|away| is_other(away, told) || is_named && lot.is_named)
     };
     if groups.is_empty() || !groups.iter().all(|group| group.lots.iter().all(is_apart)) {
         return None;
