@@ -18,6 +18,10 @@ const SENTENCE: usize = 1 << 10;
 /// Words that say of a version that somebody has it.
 const HAS: [&str; 14] =
     ["we", "i", "you", "this", "it", "will", "be", "are", "use", "uses", "using", "used", "run", "running"];
+/// How words end that say that a version follows.
+const VERSIONS: [&str; 4] = ["version", "revision", "release", "tag"];
+/// What brings Linkerd, and has versions of its own.
+const HELM: &str = "helm";
 
 /// Finds all of a text.
 pub(super) fn below_headings(text: &str) -> Vec<Number> {
@@ -90,7 +94,9 @@ fn exact(line: &str, word: &str, at: usize) -> Option<Number> {
 
 /// Tells whether a word, or the last of a path, says that a version follows: `spec.source.targetRevision`.
 fn says_version(word: &str) -> bool {
-    word.rsplit('.').next().is_some_and(is_of_anything)
+    let last = word.rsplit('.').next().unwrap_or(word).to_ascii_lowercase();
+    let is_version = VERSIONS.iter().any(|end| last.ends_with(end));
+    is_version && !last.contains(HELM) && is_of_anything(&last)
 }
 
 /// Lists the words of a line without what stands around them, and where each begins.
@@ -137,6 +143,10 @@ mod tests {
             "## Linkerd\n\n## Prometheus\n\nversion 2.12.0\n",
             "## Linkerd\n\nIt needs Prometheus.\n\nversion 2.12.0\n",
             "## Linkerd\n\nPrometheus version 2.12.0\n",
+            "## Linkerd\n\nuse helm 2.16.1\n",
+            "## Linkerd\n\nhelm_version: 2.16.1\n",
+            "## Linkerd\n\nuse build 2.1.0\n",
+            "## Linkerd\n\nUsing Helm version 2.16.1\n",
             "## Linkerd\n\nversion 2.12.0 of Prometheus\n",
             "## Linkerd\n\nversion 0.2.3\n",
             "## Linkerd\n\n2.14.10\n",
@@ -161,6 +171,7 @@ mod tests {
         }
         for other in [
             "Prometheus 2.14.10",
+            "with helm 2.14.10",
             "[Prometheus](https://acme.example) 2.14.10",
             "upgrade to 2.14.10 of Prometheus",
             "set it to 2.14.11",
