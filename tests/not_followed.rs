@@ -147,7 +147,8 @@ fn a_file_that_helmfile_cannot_fill_is_named_and_the_rest_of_one_that_it_fills_i
     let found = |values: &str| scanned(&[("helmfile.yaml", helmfile), ("env.yaml.gotmpl", values)]);
     let failing = found("mesh: 2026.8.2\ntag: edge-26.8.2\n{{ exec \"./secrets.sh\" (list \"prod\") }}\n");
     let named: Vec<_> = failing.skipped.iter().map(|skip| (skip.path.as_str(), skip.reason)).collect();
-    assert_eq!(named, [("env.yaml.gotmpl", SkipReason::Helmfile), ("helmfile.yaml", SkipReason::Helmfile)]);
+    assert_eq!(named, [("env.yaml.gotmpl", SkipReason::Helmfile)]);
+    assert_eq!(told(&failing), ["helmfile.yaml:10 {{ .Values.mesh }} NotFollowed"]);
     let filled = found("mesh: 2026.8.2\ntag: edge-26.8.2\nfirst: {{ .Environment.Name }}\n");
     assert_eq!(filled.skipped, []);
     assert_eq!(
