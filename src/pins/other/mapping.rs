@@ -9,7 +9,7 @@ use super::{
     names::{is_action, is_of_release, is_package},
     number::{
         Number, gives_linkerds, is_chart, is_linkerd, is_own, may_be_linkerd, moved, names_linkerd, number,
-        words,
+        of_chart, words,
     },
 };
 use crate::pins::{Reason, origin::is_linkerds, version_text::TAGS};
@@ -53,10 +53,17 @@ pub(super) struct Mapping<'t> {
     bare_app: Option<&'t str>,
     /// It has a name of Linkerd's, or of one of its charts.
     is_named_so: bool,
-    /// It has the name of a chart that is Linkerd's wherever it stands.
-    is_own_s: bool,
-    /// It says that Linkerd's own page is its home.
-    is_at_home: bool,
+    /// The name that it has of a chart that is Linkerd's wherever it stands.
+    own: Option<&'t str>,
+    /// Whether the page that it says is its home is Linkerd's own.
+    home: Option<bool>,
+    /// It describes a chart, as Helm has it.
+    describes_chart: bool,
+    /// What it names is in this repository, or in one of charts.
+    is_here: bool,
+    is_fetched: bool,
+    /// Below it stands a chart of Linkerd's that is fetched.
+    brings_linkerds: bool,
     /// The first key of a chart or a version.
     pub first: Option<&'t str>,
     /// What keys say beside that they give a chart of Linkerd's: `viz` of `vizChart`.
@@ -98,19 +105,22 @@ impl<'t> Mapping<'t> {
         let is_here = first.is_some_and(|word| word.starts_with("file:"));
         let is_number = first.is_some_and(|word| word.starts_with(|c: char| c.is_ascii_digit()));
         self.is_of_another |= gives_chart(key) && !is_number || key == "path" || is_here;
+        self.is_here |= is_here;
+        self.is_fetched |= key == "repository" && first.is_some() && !is_here;
+        self.describes_chart |= key == "apiVersion" && matches!(first, Some("v1" | "v2"));
         self.is_object |= matches!(key, "apiVersion" | "kind" | "image" | "source" | "src" | "gem");
         match key {
             "kind" => self.asks_under = first.filter(|kind| is_linkerd(kind)).map(|_| "spec"),
             "uses" => self.asks_under = first.filter(|action| is_action(action)).map(|_| "with"),
+            "name" => self.own = first.filter(|word| is_own(word)),
+            "home" => self.home = first.map(is_home),
+            "appVersion" => {
+                self.app = first.and_then(|word| TAGS.iter().find_map(|tag| word.strip_prefix(tag)));
+                self.bare_app = first.filter(|word| may_be_linkerd(word));
+            }
             _ => {}
         }
         self.is_named_so |= key == "name" && first.is_some_and(|word| is_own(word) || is_package(word));
-        self.is_own_s |= key == "name" && first.is_some_and(is_own);
-        self.is_at_home |= key == "home" && first.is_some_and(is_home);
-        if key == "appVersion" {
-            self.app = first.and_then(|word| TAGS.iter().find_map(|tag| word.strip_prefix(tag)));
-            self.bare_app = first.filter(|word| may_be_linkerd(word));
-        }
         if gives_chart(key) || gives_version(key) {
             self.first.get_or_insert(key);
         }
@@ -119,6 +129,11 @@ impl<'t> Mapping<'t> {
             let text = value.get(span.clone()).unwrap_or_default();
             self.numbers.push((key, text, (moved(span, at), why)));
         }
+    }
+
+    /// Takes note of a mapping below it, which has ended.
+    pub fn ends_below(&mut self, below: &Self) {
+        self.brings_linkerds |= below.own.is_some() && below.is_fetched;
     }
 
     /// Returns the versions of Linkerd's among its numbers.
@@ -131,8 +146,16 @@ impl<'t> Mapping<'t> {
         let (is_package_s, is_base_s) = (self.is_linkerd_s, self.under.is_some_and(is_package));
         let is_linkerd_s = is_package_s && !is_its_own;
         let under = self.under.filter(|_| !is_its_own);
+        // A chart around one of Linkerd's is no copy, whatever it is called.
+        let may_be_copy = self.is_here || self.describes_chart && !self.brings_linkerds;
         // A copy keeps the version that Linkerd gave the chart.
-        let is_copy = self.is_own_s && self.is_at_home;
+        let (counts, home) = (self.own.and_then(of_chart), self.home);
+        let is_copy_s = move |text: &str| match (counts, home) {
+            (Some(_), Some(is_linkerds)) => is_linkerds && !text.starts_with("0."),
+            // One that counts as releases do is of the release that the chart says it brings.
+            (Some(counts), None) => may_be_copy && counts(text) && (app.is_none() || !text.starts_with("2.")),
+            (None, _) => false,
+        };
         let is_module_s = move |key: &str| {
             let is_given = self.is_module_s && is_stem_linkerds(&stem(key));
             is_given && (!self.is_elsewhere || says_chart(key))
@@ -141,7 +164,7 @@ impl<'t> Mapping<'t> {
             (is_chart_s || is_module_s(key)) && gives_version(key)
                 || key.eq_ignore_ascii_case("version")
                     && (app == Some(text) || is_linkerd_s && may_be_linkerd(text))
-                || is_copy && key == "version" && !text.starts_with("0.")
+                || key == "version" && is_copy_s(text)
                 || key == "appVersion" && bare_app == Some(text)
                 || key == MADE_FROM && (is_package_s || is_base_s) && may_be_linkerd(text)
                 || key.to_ascii_lowercase().ends_with("version") && self.stems.contains(&stem(key))

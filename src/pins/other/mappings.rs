@@ -35,7 +35,7 @@ fn in_lines(text: &str, commented: bool) -> Vec<Number> {
     for (at, line) in lines(text) {
         let is_read = is_comment(line) == commented;
         if let Some(name) = section(line).filter(|_| is_read) {
-            found.extend(open.drain(..).flat_map(Mapping::into_versions));
+            end(&mut open, &mut found, |_| true);
             of_section = Some(name);
             continue;
         }
@@ -43,14 +43,10 @@ fn in_lines(text: &str, commented: bool) -> Vec<Number> {
         let is_new = entry.is_some() && line.trim_start_matches(COMMENT).starts_with("- ");
         let is_form = line.trim_start().starts_with('(');
         let depth = entry.map_or_else(|| depth_of_rest(line, commented, is_read), |(depth, ..)| depth);
-        while let Some(last) = open.pop_if(|last| last.depth > depth || is_new && last.depth == depth) {
-            found.extend(last.into_versions());
-        }
+        end(&mut open, &mut found, |last| last.depth > depth || is_new && last.depth == depth);
         let Some((depth, key, behind)) = entry else { continue };
         // No mapping has a key twice: lists of Markdown, and variables of scripts, follow on one another.
-        if let Some(last) = open.pop_if(|last| last.depth == depth && last.first == Some(key)) {
-            found.extend(last.into_versions());
-        }
+        end(&mut open, &mut found, |last| last.depth == depth && last.first == Some(key));
         if open.last().is_none_or(|last| last.depth < depth) {
             let is_item = is_new || is_form || open.last().is_some_and(|last| last.holds_chart);
             let under = open.last().map_or(of_section, Mapping::above);
@@ -61,8 +57,18 @@ fn in_lines(text: &str, commented: bool) -> Vec<Number> {
             arguments(line, key, behind).for_each(|(key, value, of)| mapping.read(key, value, at + of));
         }
     }
-    found.extend(open.into_iter().flat_map(Mapping::into_versions));
+    end(&mut open, &mut found, |_| true);
     found
+}
+
+/// Ends mappings, the last one first, as long as they are over.
+fn end<'t>(open: &mut Vec<Mapping<'t>>, found: &mut Vec<Number>, is_over: impl Fn(&Mapping<'t>) -> bool) {
+    while let Some(last) = open.pop_if(|last| is_over(last)) {
+        if let Some(above) = open.last_mut() {
+            above.ends_below(&last);
+        }
+        found.extend(last.into_versions());
+    }
 }
 
 /// Reads a key of a line that is itself a release: `2.10.1: ..` below `stable:` below `linkerd_checksums:`. Those within a line
@@ -229,6 +235,7 @@ mod tests {
             "apiVersion: v1\nappVersion: stable-2.14.3\nname: linkerd2\nversion: 2.14.3\n",
             "apiVersion: v2\nname: linkerd-viz\nversion: 0.1.0\nappVersion: \"2.14.3\"\n",
             "apiVersion: v2\nhome: https://linkerd.io\nname: linkerd-crds\nversion: 2.14.3\n",
+            "apiVersion: v1\nversion: 2.14.3\nname: linkerd2\n",
             "(define-public linkerd\n  (package\n    (name \"linkerd\")\n    (version \"2.14.3\")))\n(define-public hello\n  \
              (package\n    (name \"hello\")\n    (version \"2.12.1\")))\n",
             "(define-public linkerd-stable\n  (package\n    (inherit linkerd)\n    (version \"2.14.3\")))\n",
@@ -251,6 +258,11 @@ mod tests {
             "home: https://linkerd.io\nname: mesh\nversion: 2.0.1\n",
             "home: https://linkerd.io.acme.example\nname: linkerd-viz\nversion: 2.0.1\n",
             "name: linkerd-viz\nversion: 2.0.1\n",
+            "apiVersion: v2\nname: linkerd-viz\nversion: 0.1.0\n",
+            "apiVersion: v2\nname: linkerd-viz\nversion: 3.2.1\n",
+            "apiVersion: v2\nname: linkerd-crds\nversion: 1.0.0\n",
+            "apiVersion: v2\nhome: https://acme.example\nname: linkerd-viz\nversion: 2.0.1\n",
+            "apiVersion: acme.example/v1\nname: linkerd-viz\nversion: 2.0.1\n",
             "(define-public linkerd-await\n  (package\n    (version \"2.1.0\")))\n",
             "class Mesh < Formula\n  desc \"linkerd\"\n  version \"2.1.0\"\n",
             "pkgname=linkerd-await\npkgver=2.1.0\n",
@@ -265,6 +277,25 @@ mod tests {
         assert_eq!(found(app), [("26.6.3", Some(Reason::NotDeployed))]);
         let copy = "name: linkerd-crds\nversion: 1.9.5-edge\nhome: https://linkerd.io/\n";
         assert_eq!(found(copy), [("1.9.5-edge", None)]);
+    }
+
+    #[test]
+    fn a_copy_without_a_home_counts_as_its_chart_did() {
+        let own = "apiVersion: v2\nname: linkerd-crds\nversion: 1.4.0\n";
+        let taken = "dependencies:\n- name: linkerd-crds\n  version: 1.8.0\n  repository: ";
+        let (crds, taken_crds) = (("1.4.0", Some(Reason::Channel)), ("1.8.0", Some(Reason::Channel)));
+        assert_eq!(found(own), [crds]);
+        let app = format!("{own}appVersion: stable-2.12.2\n");
+        assert_eq!(found(&app), [crds], "it need not count as the release that it brings");
+        let here = format!("{taken}file://../linkerd-crds\n");
+        assert_eq!(found(&here), [taken_crds]);
+        assert_eq!(found(&here.replace("1.8.0", "19.2.2")), [], "that chart may be somebody's own");
+        assert_eq!(found(&format!("{here}{own}")), [taken_crds, crds]);
+        for repository in ["https://helm.linkerd.io/stable", "oci://acme.example/charts", "'@mesh'"] {
+            let around = format!("{own}{taken}{repository}\n");
+            assert_eq!(found(&around), [taken_crds], "{repository}");
+            assert_eq!(found(&format!("{around}type: application\n")), [taken_crds], "{repository}");
+        }
     }
 
     #[test]

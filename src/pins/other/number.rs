@@ -1,9 +1,9 @@
-//! Step 5, pins: a number that a text gives as a version, and the names of charts beside it.
+//! Step 5, pins: a number that a text gives as a version, how those of each chart count, and the names of charts beside it.
 //!
 //! In: a text and a place in it. Out: the bytes of the number, with why it stays, where that is not for being of the edge
 //! channel.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use crate::{
     linkerd::{self, CHARTS, EdgeVersion, RETIRED_CHARTS},
@@ -59,6 +59,31 @@ pub(super) fn is_old_edge(number: &str) -> bool {
 pub(super) fn may_be_linkerd(number: &str) -> bool {
     let minor = number.strip_prefix("2.").and_then(|rest| rest.split('.').next());
     minor.is_some_and(|minor| minor.len() <= 2) || is_edge(number) || is_old_edge(number)
+}
+
+/// Returns how the numbers of a chart count, by its name.
+pub(super) fn of_chart(name: &str) -> Option<fn(&str) -> bool> {
+    name.rsplit('-').next().and_then(of_part).or(Some(may_be_linkerd))
+}
+
+/// Returns how those of a part of Linkerd do, where a word is the last of its name: as releases, or as the charts of the
+/// stable channel did from 2.12 to 2.14.
+pub(super) fn of_part(word: &str) -> Option<fn(&str) -> bool> {
+    let counts: fn(&str) -> bool = match word.to_ascii_lowercase().as_str() {
+        "crds" => |number| may_be_linkerd(number) || is_second(number, 4..=8),
+        "plane" | "control-plane" => |number| may_be_linkerd(number) || is_second(number, 9..=16),
+        "viz" | "multicluster" | "jaeger" | "cni" => {
+            |number| may_be_linkerd(number) || number.starts_with("30.")
+        }
+        _ => return None,
+    };
+    Some(counts)
+}
+
+/// Tells whether the second part of a number that begins with 1 is one of these.
+fn is_second(number: &str, of: RangeInclusive<u8>) -> bool {
+    let second = number.strip_prefix("1.").and_then(|rest| rest.split('.').next());
+    second.and_then(|second| second.parse::<u8>().ok()).is_some_and(|second| of.contains(&second))
 }
 
 /// Tells whether a word is the name of Linkerd itself.

@@ -4,11 +4,11 @@
 //! that brings it, with nothing but words like `version` between them, where they count as its releases do, or behind a chart or
 //! a part as its charts did; and those that words like `and` join to them.
 
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 
 use super::{
     names::{brings_release, is_of_release},
-    number::{Number, is_edge, is_linkerd, is_own, may_be_linkerd, number, words},
+    number::{Number, is_edge, is_linkerd, is_own, may_be_linkerd, number, of_chart, of_part, words},
     speaks::speaks,
 };
 
@@ -195,31 +195,6 @@ pub(super) fn is_of_another(line: &str, end: usize) -> bool {
 fn named_first(text: &str) -> Option<&str> {
     let name = words(text).take(2).find(|word| !word.eq_ignore_ascii_case("the"));
     name.map(|name| name.trim_matches(AROUND))
-}
-
-/// Returns how the numbers behind a chart's name count.
-fn of_chart(name: &str) -> Option<fn(&str) -> bool> {
-    name.rsplit('-').next().and_then(of_part).or(Some(may_be_linkerd))
-}
-
-/// Returns how those behind a part of Linkerd do, where a word is the last of its name: as releases, or as the charts of the
-/// stable channel did from 2.12 to 2.14.
-fn of_part(word: &str) -> Option<fn(&str) -> bool> {
-    let counts: fn(&str) -> bool = match word.to_ascii_lowercase().as_str() {
-        "crds" => |number| may_be_linkerd(number) || is_second(number, 4..=8),
-        "plane" | "control-plane" => |number| may_be_linkerd(number) || is_second(number, 9..=16),
-        "viz" | "multicluster" | "jaeger" | "cni" => {
-            |number| may_be_linkerd(number) || number.starts_with("30.")
-        }
-        _ => return None,
-    };
-    Some(counts)
-}
-
-/// Tells whether the second part of a number that begins with 1 is one of these.
-fn is_second(number: &str, of: RangeInclusive<u8>) -> bool {
-    let second = number.strip_prefix("1.").and_then(|rest| rest.split('.').next());
-    second.and_then(|second| second.parse::<u8>().ok()).is_some_and(|second| of.contains(&second))
 }
 
 /// Tells whether a word, or the address of a link, says nothing of what the number behind it is of.
