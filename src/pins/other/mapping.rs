@@ -8,8 +8,8 @@ use std::collections::HashSet;
 use super::{
     names::{is_action, is_of_release, is_package},
     number::{
-        Number, gives_linkerds, is_chart, is_linkerd, is_own, may_be_linkerd, moved, names_linkerd, number,
-        of_chart, words,
+        Number, gives_linkerds, is_chart, is_edge, is_linkerd, is_own, may_be_linkerd, moved, names_linkerd,
+        number, of_chart, words,
     },
 };
 use crate::pins::{Reason, origin::is_linkerds, version_text::TAGS};
@@ -153,7 +153,9 @@ impl<'t> Mapping<'t> {
         let is_copy_s = move |text: &str| match (counts, home) {
             (Some(_), Some(is_linkerds)) => is_linkerds && !text.starts_with("0."),
             // One that counts as releases do is of the release that the chart says it brings.
-            (Some(counts), None) => may_be_copy && counts(text) && (app.is_none() || !text.starts_with("2.")),
+            (Some(counts), None) => {
+                may_be_copy && counts(text) && !is_edge(text) && (app.is_none() || !text.starts_with("2."))
+            }
             (None, _) => false,
         };
         let is_module_s = move |key: &str| {
