@@ -10,7 +10,6 @@ use std::{
 
 use crate::{
     deploy::{Origin, Scalar, value::Reading},
-    pins::image::Reference,
     repo::RepoPath,
 };
 
@@ -45,8 +44,6 @@ struct Foreign {
     end: usize,
     by: By,
     readers: Readers,
-    /// Containers for whose images it is put to a name that stands elsewhere, by these names.
-    named: BTreeMap<String, Readers>,
 }
 
 /// Who reads a text: where it was written, and where something names it.
@@ -73,8 +70,6 @@ pub(super) fn read_at(text: &Scalar) -> Option<At> {
 #[derive(Default)]
 pub(super) struct Foreigns {
     places: BTreeMap<At, Foreign>,
-    /// What images of Linkerd's are called that are given another name.
-    names: BTreeSet<String>,
     /// Texts that are put to images of Linkerd's, whatever these are called then.
     tags: BTreeMap<At, Readers>,
 }
@@ -88,9 +83,6 @@ impl Foreign {
             (By::Container, By::Container) => {
                 self.end = self.end.max(other.end);
                 self.readers.append(other.readers);
-                for (name, readers) in other.named {
-                    self.named.entry(name).or_default().append(readers);
-                }
             }
             (_, By::Container) => {}
             _ => *self = other,
@@ -98,12 +90,10 @@ impl Foreign {
     }
 
     /// Says where the text is read that was written at a place, and put to some images of Linkerd's.
-    fn named(&self, place: &At, tags: Option<&Readers>, names: &BTreeSet<String>) -> Option<Named> {
+    fn named(&self, place: &At, tags: Option<&Readers>) -> Option<Named> {
         // What a container runs by the name that an image of Linkerd's is given is that image.
         let ours = tags.filter(|_| self.by == By::Container);
-        let others = self.named.iter().filter(|(name, _)| !names.contains(*name));
-        let mut all = [&self.readers].into_iter().chain(others.map(|(_, readers)| readers));
-        all.find_map(|readers| readers.beside(ours, place))
+        self.readers.beside(ours, place)
     }
 }
 
@@ -139,29 +129,8 @@ impl Foreigns {
     pub fn take(&mut self, text: &Scalar, by: By) {
         for at in text.origins() {
             let place = (at.source.path.clone(), at.span.start);
-            let (readers, named) = (Readers::of(at), BTreeMap::new());
-            self.insert(place, Foreign { end: at.span.end, by, readers, named });
+            self.insert(place, Foreign { end: at.span.end, by, readers: Readers::of(at) });
         }
-    }
-
-    /// Notes the image that a container runs.
-    pub fn take_container(&mut self, image: &Scalar) {
-        let text = image.text();
-        let is_apart = image.parts().len() > 1;
-        let Some(name) = Reference::parse(&text).map(|image| image.name).filter(|_| is_apart) else {
-            return self.take(image, By::Container);
-        };
-        for at in image.origins() {
-            let place = (at.source.path.clone(), at.span.start);
-            let named = BTreeMap::from([(name.to_owned(), Readers::of(at))]);
-            let (by, readers) = (By::Container, Readers::default());
-            self.insert(place, Foreign { end: at.span.end, by, readers, named });
-        }
-    }
-
-    /// Notes a name that images of Linkerd's are given.
-    pub fn take_name(&mut self, name: &str) {
-        self.names.insert(name.to_owned());
     }
 
     /// Notes that a text is put to an image of Linkerd's.
@@ -175,7 +144,6 @@ impl Foreigns {
     /// Adds what another has gathered.
     pub fn append(&mut self, other: Self) {
         other.places.into_iter().for_each(|(place, foreign)| self.insert(place, foreign));
-        self.names.extend(other.names);
         for (place, readers) in other.tags {
             self.tags.entry(place).or_default().append(readers);
         }
@@ -195,7 +163,7 @@ impl Foreigns {
         let before = self.places.range(..(path.clone(), span.end)).rev();
         let near = before.take_while(|((other, _), _)| other == path).take(NEAR);
         let mut reaching = near.filter(|(_, foreign)| foreign.end > span.start);
-        reaching.find_map(|(place, foreign)| foreign.named(place, self.tags.get(place), &self.names))
+        reaching.find_map(|(place, foreign)| foreign.named(place, self.tags.get(place)))
     }
 
     /// Returns the bytes that name no release of Linkerd's.

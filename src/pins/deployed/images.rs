@@ -36,9 +36,6 @@ pub(super) fn take_images(entries: &[Value], over: &[Over], claims: &mut Claims)
         let fork = new
             .as_deref()
             .is_some_and(|new| image::linkerd_image(new).is_none() && !image::is_mirror_name(&name, new));
-        if let Some(new) = new.as_deref().filter(|_| !fork) {
-            claims.foreign.take_name(new);
-        }
         let digest = value.scalar(&["digest"]).filter(|digest| !digest.text().is_empty());
         let giving = giving(over, image);
         let chooses_controllers = chooses_controllers(&giving, image);

@@ -50,7 +50,7 @@ pub(in crate::pins) fn take_object(
             take_asking(value, ("labels", "annotations"), injected, spec, claims);
         }
         if let Some(image) = value.scalar(&["image"]).filter(|image| image::pinned(&image.text()).is_none()) {
-            claims.foreign.take_container(image);
+            claims.foreign.take(image, By::Container);
         }
         take_revision(&kind, &path, value, claims);
         for (version, spec) in annotation::versions(value) {
