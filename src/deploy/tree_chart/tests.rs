@@ -87,7 +87,7 @@ fn what_values_from_elsewhere_may_cover_is_not_refused_for_sure() {
     assert_eq!(refused(own, &[outside(None), v]), "refused");
     let [off, on, z] =
         ["tags: {t: false}\n", "z: {enabled: true}\ntags: {t: true}\n", "z: {v: 2026.8.2}\n"].map(values);
-    assert_eq!(refused(of_z, &[z.clone()]), "refused");
+    assert_eq!(refused(of_z, std::slice::from_ref(&z)), "refused");
     assert_eq!(refused(of_z, &[off, z.clone()]), "");
     assert_eq!(refused(of_z, &[outside(None), z.clone()]), "perhaps", "it may be off");
     assert_eq!(refused(of_z, &[outside(None), z.clone(), on.clone()]), "refused");

@@ -253,6 +253,10 @@ mod tests {
         ] {
             assert_eq!(found(line), [("2.14.10", Some(Reason::Channel))], "{line}");
         }
+    }
+
+    #[test]
+    fn a_number_behind_a_chart_or_a_channel_counts_as_theirs_do() {
         for line in [
             "is running version 24.3.3 but the latest edge version is 26.6.3",
             "Linkerd (edge 26.6.3)",
@@ -286,6 +290,10 @@ mod tests {
         }
         let both = [("1.16.11", Some(Reason::Channel)), ("30.12.11", Some(Reason::Channel))];
         assert_eq!(found("Linkerd: Control plane 1.16.11, Viz 30.12.11, Prometheus 30.1.1"), both);
+    }
+
+    #[test]
+    fn a_number_of_something_else_is_no_release() {
         for line in [
             "linkerd-viz 1.0.0",
             "linkerd-crds 30.12.11",
