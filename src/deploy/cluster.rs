@@ -253,7 +253,8 @@ fn place(object: &Object) -> &str {
 }
 
 /// Returns, of objects of which no cluster has two, the folders that may be of the cluster of the one that asks: those of their
-/// files that share most names with those of the files that ask; where these do not tell, those of what took them in. Empty where all are in one.
+/// files that share most names with those of the files that ask; where these do not tell, those of what took them in. Empty where
+/// all are in one.
 fn meant<'o>(all: &[&'o Object], asks: &[&RepoPath]) -> Vec<&'o str> {
     let own: BTreeSet<&str> = all.iter().map(|object| object.file.folder()).collect();
     let best = most_alike(&own, asks);
