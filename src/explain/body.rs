@@ -1,8 +1,8 @@
 //! Step 9, explain: the text of a pull request.
 //!
 //! In: a [`Content`] and the state of the branch. Out: a body that fits the forge's limit, with its check boxes and
-//! its marker at the end. Templates get data only; every text in them is made harmless unless they say that it is
-//! code. Pure.
+//! its marker at the end. The sentences are in `templates/pull_request/`. Templates get data only; every text in them is
+//! made harmless unless they say that it is code. Pure.
 
 use std::sync::{
     Arc, OnceLock,
@@ -211,14 +211,14 @@ fn templates() -> Result<Environment<'static>, minijinja::Error> {
     templates.set_undefined_behavior(UndefinedBehavior::Strict);
     templates.set_auto_escape_callback(|_| AutoEscape::Custom("markdown".into()));
     for (name, source) in [
-        ("pull_request", include_str!("../../templates/pull_request.md")),
-        ("sections", include_str!("../../templates/pull_request_sections.md")),
-        ("cluster", include_str!("../../templates/pull_request_cluster.md")),
-        ("workloads", include_str!("../../templates/pull_request_workloads.md")),
-        ("upstream", include_str!("../../templates/pull_request_upstream.md")),
-        ("next", include_str!("../../templates/pull_request_next.md")),
-        ("answer", include_str!("../../templates/pull_request_answer.md")),
-        ("note", include_str!("../../templates/pull_request_note.md")),
+        ("pull_request", include_str!("../../templates/pull_request/body.md")),
+        ("sections", include_str!("../../templates/pull_request/sections.md")),
+        ("cluster", include_str!("../../templates/pull_request/cluster.md")),
+        ("workloads", include_str!("../../templates/pull_request/workloads.md")),
+        ("upstream", include_str!("../../templates/pull_request/upstream.md")),
+        ("next", include_str!("../../templates/pull_request/next.md")),
+        ("answer", include_str!("../../templates/pull_request/answer.md")),
+        ("note", include_str!("../../templates/pull_request/note.md")),
     ] {
         templates.add_template(name, source)?;
     }

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use super::{
     context::{ProposalContext, ProposeError},
     observe::{self, Observed, Question},
-    ownership::{Known, Planned},
+    ownership::{Known, Planned, evidence},
     reconcile::{self, Action, Held, Reconciled},
     wanted::Wanted,
 };
@@ -234,7 +234,7 @@ impl<'a> Run<'a> {
                     let moved = || GitError::Moved { branch: self.context.branch.clone() };
                     let tip = seen.tip.ok_or_else(moved)?;
                     let known = wanted.map(|w| Known { fingerprint: &w.fingerprint, files: &self.files });
-                    seen.head = Some(observe::head(self.context, &seen, tip, known)?);
+                    seen.head = Some(evidence::read(self.context, seen.base_tip, tip, known)?);
                 }
                 Err(Question::Closer(number)) => {
                     let closer = self.context.forge.closer(number)?;

@@ -2,25 +2,16 @@
 //!
 //! In: a forge and a remote. Out: [`Observed`]. It writes nothing, and decides nothing.
 
-use std::collections::BTreeSet;
-
 use super::{
     context::{ProposalContext, ProposeError},
-    ownership::{self, Evidence, Known, Merged, Ownership},
+    ownership::evidence::Head,
 };
 use crate::{
     explain::{Marker, Ticks, marker},
     pins::Stage,
     propose::forge::{Closer, PullRequest},
-    repo::{CommitId, GitError, Refs, RepoPath, Tree, TreeError, git},
+    repo::{CommitId, GitError, Refs},
 };
-
-/// How many merges of the base branch on top of ours are looked through.
-const MERGES: usize = 30;
-/// How many files are merged again to tell whether a merge adds anything.
-const MERGED_FILES: usize = 1000;
-/// How large one of them may be.
-const MERGED_BYTES: u64 = 16 << 20;
 
 /// What was seen of the branch and its pull requests.
 #[derive(Clone, Debug)]
@@ -37,17 +28,6 @@ pub struct Observed {
     pub is_elsewhere: bool,
     /// The pull requests whose head is our branch, newest first.
     pub pulls: Vec<Seen>,
-}
-
-/// What the commits of the branch told.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Head {
-    /// Whose it is.
-    pub ownership: Ownership,
-    /// The tip's parents.
-    pub parents: Vec<CommitId>,
-    /// The tip and its first parents that were read, down to our commit.
-    pub chain: Vec<CommitId>,
 }
 
 /// A pull request as it was seen.
@@ -137,76 +117,4 @@ pub(super) fn seen(mut pulls: Vec<PullRequest>, target: &str, stage: Stage) -> V
         Seen { ticks: Ticks::read(&pull.body), marker, queued: false, closer: None, pull }
     };
     pulls.into_iter().map(see).collect()
-}
-
-/// Reads whose the tip of the branch is.
-pub(super) fn head(
-    context: &ProposalContext<'_>,
-    seen: &Observed,
-    tip: CommitId,
-    wanted: Option<Known<'_>>,
-) -> Result<Head, GitError> {
-    let remote = context.remote;
-    remote.fetch(&[(&context.branch, tip)])?;
-    let mut evidence = Evidence { chain: vec![remote.commit(tip)?], ..Evidence::default() };
-    while let Some(last) = evidence.chain.last().filter(|_| evidence.chain.len() <= MERGES) {
-        let &[ours, base] = last.parents.as_slice() else { break };
-        let written_by_us = ownership::is_written_by_us(last);
-        if written_by_us || !remote.is_ancestor(base, &context.base, seen.base_tip)? {
-            break;
-        }
-        evidence.on_base.insert(base);
-        // Deepens the branch to its first parent.
-        remote.is_ancestor(ours, &context.branch, tip)?;
-        evidence.chain.push(remote.commit(ours)?);
-    }
-    evidence.merged = merged(context, seen, &evidence)?;
-    let chain: Vec<CommitId> = evidence.chain.iter().map(|c| c.id).collect();
-    let parents = evidence.chain.first().map(|c| c.parents.clone()).unwrap_or_default();
-    Ok(Head { ownership: ownership::classify(&evidence, wanted), parents, chain })
-}
-
-fn merged(
-    context: &ProposalContext<'_>,
-    seen: &Observed,
-    evidence: &Evidence,
-) -> Result<Option<Merged>, GitError> {
-    let [tip, .., root] = evidence.chain.as_slice() else { return Ok(None) };
-    let Some(base) = tip.parents.get(1).filter(|_| ownership::is_written_by_us(root)) else {
-        return Ok(None);
-    };
-    let trees = [tip.id, root.id, *base].map(|id| context.remote.tree(id));
-    let [tip, ours, base] = trees;
-    let (tip, ours, base) = (tip?, ours?, base?);
-    let entries = |tree: &dyn Tree| tree.entries().to_vec();
-    let (of_tip, of_ours, of_base) = (entries(&*tip), entries(&*ours), entries(&*base));
-    let mut merged = Merged { tip: of_tip, ours: of_ours, base: of_base, by_git: BTreeSet::new() };
-    let apart = merged.apart();
-    let before = root.parents.last().filter(|_| (1..=MERGED_FILES).contains(&apart.len()));
-    let Some(before) = before else { return Ok(Some(merged)) };
-    // What our commit was made on, where it is a commit of the base branch.
-    if context.remote.is_ancestor(*before, &context.base, seen.base_tip)? {
-        let sides = [&*context.remote.tree(*before)?, &*ours, &*base, &*tip];
-        for path in apart {
-            if is_merged_by_git(&path, sides)? {
-                merged.by_git.insert(path);
-            }
-        }
-    }
-    Ok(Some(merged))
-}
-
-/// Tells whether a file is what Git makes by itself of what it was and of both sides.
-fn is_merged_by_git(path: &RepoPath, sides: [&dyn Tree; 4]) -> Result<bool, GitError> {
-    let mut texts = Vec::new();
-    for tree in sides {
-        let Some(entry) = tree.entry(path.as_str()) else { return Ok(false) };
-        let unread = |error: TreeError| GitError::Other(error.to_string());
-        if tree.size(entry.id).map_err(unread)? > MERGED_BYTES {
-            return Ok(false);
-        }
-        texts.push(tree.read(entry.id).map_err(unread)?);
-    }
-    let [before, ours, base, tip] = texts.as_slice() else { return Ok(false) };
-    Ok(git::merge(before, ours, base)?.as_ref() == Some(tip))
 }

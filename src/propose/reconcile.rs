@@ -43,8 +43,8 @@
 use super::{
     context::{History, Options, Update},
     declined::{No, declined},
-    observe::{Head, Observed, Question, Seen},
-    ownership::Ownership,
+    observe::{Observed, Question, Seen},
+    ownership::{Ownership, evidence::Head},
     wanted::{Wanted, is_ours, is_same_label, note_hash},
 };
 use crate::{
