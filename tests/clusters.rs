@@ -357,8 +357,36 @@ fn proxies_wait_for_a_control_plane_whose_version_nothing_sets() {
         };
         [of(Some(Reason::ControlPlaneBehind)), of(None)].map(|names| names.join(" "))
     };
-    assert_eq!(of("variables-of-terraform"), ["asked handed object silent", "given known library"]);
+    assert_eq!(of("variables-of-terraform"), ["asked handed held object silent", "given known library"]);
     assert_eq!(of("variables-of-helmfile"), ["asked", "known optional"]);
+}
+
+#[test]
+fn a_hold_tells_no_release_that_a_control_plane_runs() {
+    let of = |version: &str| {
+        let release = format!(
+            "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: mesh, namespace: linkerd}}\n\
+             spec:\n  chart:\n    spec:\n      chart: linkerd-control-plane\n      sourceRef: {{kind: HelmRepository, name: linkerd}}\n\
+             \x20     version: {version}\n---\napiVersion: v1\nkind: Namespace\n\
+             metadata: {{name: shop, annotations: {{config.linkerd.io/proxy-version: edge-26.7.1}}}}\n"
+        );
+        let found = scan(&MemoryTree::new([("mesh.yaml", release)]), &ScanOptions::default()).unwrap();
+        let (targets, to) = ([Target::default_all()], "edge-26.8.2".parse().unwrap());
+        let judged = forecast(&found, &targets, to, built_in(), &Options::default());
+        judged.iter().map(|judged| judged.reason()).collect::<Vec<_>>()
+    };
+    let behind = Some(Reason::ControlPlaneBehind);
+    for (version, reason, proxies) in [
+        ("'{{ chart }}'", Reason::NotFollowed, behind),
+        ("2026.7.x", Reason::Range, behind),
+        ("2026.8.x", Reason::Range, None),
+        ("2.14.10", Reason::Channel, behind),
+        ("sha256:0123abcd", Reason::Digest, behind),
+    ] {
+        assert_eq!(of(version), [Some(reason), proxies], "{version}");
+        let held = format!("{version} # uplinker: hold");
+        assert_eq!(of(&held), [Some(Reason::Held), proxies], "{held}");
+    }
 }
 
 #[test]

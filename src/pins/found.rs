@@ -169,17 +169,18 @@ impl Found {
         }
         let located = place.locate(node, text.span.clone());
         let kept_by = place.held_alias(node).map(|line| (place.file.path.clone(), line));
-        let held = kept_by.as_ref().map(|_| Reason::Held);
-        let stays = held
-            .or_else(|| self.stays(place, node, spec, &text))
-            .or((!located.editable).then_some(Reason::Uneditable));
+        let word = place.word(node);
+        // A comment holds nothing where nothing is read.
+        let is_held = kept_by.is_some() || word == Some(Reason::Held) && spec.stays != Some(Reason::NoEffect);
+        let stays =
+            stays(place, node, (word, spec), &text).or((!located.editable).then_some(Reason::Uneditable));
         let value = match spec.kind {
             // Of what stays people look for the image.
             PinKind::Image if spec.stays.is_some() => node.as_str(),
             _ => node.as_str().and_then(|v| v.get(text.span.clone())),
         };
         self.note_aliases(place, node, &located.site);
-        self.pins.push(Pin {
+        let mut pin = Pin {
             path: place.file.path.clone(),
             blob: place.file.blob,
             site: located.site,
@@ -198,14 +199,19 @@ impl Found {
             chooses_controllers: spec.chooses_controllers,
             filter: None,
             stays,
+            unheld: None,
             ended: spec.ended.map(Ended::since),
-            kept_by,
+            kept_by: None,
             read_at: Vec::new(),
             given_to: Vec::new(),
             also: Vec::new(),
             installations: Default::default(),
             homes: Vec::new(),
-        });
+        };
+        if is_held {
+            pin.hold(kept_by);
+        }
+        self.pins.push(pin);
     }
 
     /// Adds everything that another has found.
@@ -253,16 +259,6 @@ impl Found {
         (self.pins, self.deployments, self.given)
     }
 
-    fn stays(&self, place: Place<'_>, node: Node<'_>, spec: &Spec, text: &VersionText) -> Option<Reason> {
-        // A comment holds nothing where nothing is read.
-        let is_unread = spec.stays == Some(Reason::NoEffect);
-        let word = place.word(node).filter(|reason| *reason != Reason::Held || !is_unread);
-        let held = word.filter(|r| *r == Reason::Held);
-        let sealed = place.file.sealed.then_some(Reason::Encrypted);
-        let twice = place.ambiguity(node.resolved());
-        held.or(sealed).or(twice).or(word).or(spec.stays).or(text.stays)
-    }
-
     fn note_aliases(&mut self, place: Place<'_>, node: Node<'_>, site: &Site) {
         let anchored = node.resolved();
         let mut fixing: Vec<usize> = anchored
@@ -277,6 +273,19 @@ impl Found {
             self.shared.insert((place.file.path.clone(), site.span.start), fixing);
         }
     }
+}
+
+/// Says why a scalar stays, whatever a comment holds.
+fn stays(
+    place: Place<'_>,
+    node: Node<'_>,
+    (word, spec): (Option<Reason>, &Spec),
+    text: &VersionText,
+) -> Option<Reason> {
+    let sealed = place.file.sealed.then_some(Reason::Encrypted);
+    let twice = place.ambiguity(node.resolved());
+    let word = word.filter(|reason| *reason != Reason::Held);
+    sealed.or(twice).or(word).or(spec.stays).or(text.stays)
 }
 
 /// Adds to each of some bytes of a text, in their order, the number of its line.

@@ -99,6 +99,7 @@ pub(super) fn text_pin(
         chooses_controllers: false,
         filter: None,
         stays,
+        unheld: None,
         ended: None,
         kept_by: None,
         read_at: Vec::new(),

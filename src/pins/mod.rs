@@ -178,6 +178,8 @@ pub struct Pin {
     pub filter: Option<TagFilter>,
     /// Why it never moves, whatever the release; `None` for a pin that may move.
     pub stays: Option<Reason>,
+    /// Why it would stay without the comment that holds it.
+    pub unheld: Option<Reason>,
     /// Since when its chart no longer reads it, where it is a value that was read once.
     pub ended: Option<Ended>,
     /// What keeps it there, where that stands elsewhere: a comment, the version of its chart, somebody else's reading.

@@ -71,9 +71,24 @@ impl Pin {
         Some(if proxies.places.is_empty() { own() } else { proxies.places.clone() })
     }
 
+    /// Returns why it stays whatever a comment holds, which makes nothing known that is not.
+    pub fn stays_by_itself(&self) -> Option<Reason> {
+        match self.stays {
+            Some(Reason::Held) => self.unheld,
+            stays => stays,
+        }
+    }
+
+    /// Holds it by a comment, which may stand elsewhere.
+    pub(super) fn hold(&mut self, kept_by: Option<Line>) {
+        (self.unheld, self.stays, self.kept_by) = (self.stays, Some(Reason::Held), kept_by);
+    }
+
     /// Tells whether it reaches what reads it in a way that is not followed, and names no release itself.
     pub fn is_untold(&self) -> bool {
-        self.stays == Some(Reason::NotFollowed) && self.form == Form::Opaque && self.version.is_none()
+        self.stays_by_itself() == Some(Reason::NotFollowed)
+            && self.form == Form::Opaque
+            && self.version.is_none()
     }
 
     fn reader(&self) -> Reader {
@@ -102,7 +117,7 @@ impl Pin {
         }
         // What one line holds is held for all that read it.
         if other.stays == Some(Reason::Held) && self.stays != Some(Reason::Held) {
-            (self.stays, self.kept_by) = (other.stays, other.kept_by.take());
+            self.hold(other.kept_by.take());
         }
         if !self.is_read() || !other.is_read() {
             return;

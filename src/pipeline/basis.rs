@@ -131,6 +131,7 @@ fn pins(inventory: &Inventory, target: &Target, hash: &mut Sha) {
             chooses_controllers,
             filter,
             stays,
+            unheld,
             ended,
             kept_by,
             read_at,
@@ -142,7 +143,7 @@ fn pins(inventory: &Inventory, target: &Target, hash: &mut Sha) {
         } = pin;
         let Site { span: _, line, column, document, route } = site;
         (path, line, column, document, route, kind).hash(hash);
-        (chart, mirror, value, form, read_as, frame, version, stage, stays).hash(hash);
+        (chart, mirror, value, form, read_as, frame, version, stage, stays, unheld).hash(hash);
         (restarts, is_off, asks_no_stop, ended, kept_by, read_at, given_to, also).hash(hash);
         (installations, filter, chooses_controllers, target.has(pin)).hash(hash);
     }

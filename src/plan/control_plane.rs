@@ -196,7 +196,7 @@ impl Plane {
     }
 
     fn take(&mut self, pin: &Pin, version: Option<EdgeVersion>) {
-        match (version, pin.stays) {
+        match (version, pin.stays_by_itself()) {
             (Some(version), _) => {
                 let (oldest, newest) = self.ends.unwrap_or((version, version));
                 self.ends = Some((version.min(oldest), version.max(newest)));
@@ -251,7 +251,7 @@ pub fn untold_control_plane(inventory: &Inventory, target: &Target) -> Option<St
         inventory.pins().any(lock)
     };
     let is_untold = |pin: &&Pin| {
-        let floats = match pin.stays {
+        let floats = match pin.stays_by_itself() {
             Some(Reason::Range) => true,
             // An image's digest among values chooses no release of the chart.
             Some(Reason::Digest) => pin.kind != PinKind::HelmValues,
@@ -299,7 +299,7 @@ pub(super) fn is_beside_live(pin: &Pin, installation: &Arc<str>, suspended: &BTr
 /// a range, from which it takes releases by itself, or where code says, which is not evaluated here.
 fn goes_its_own_way(pin: &Pin) -> bool {
     let reasons = [Reason::Channel, Reason::Digest, Reason::RetiredChart, Reason::Range];
-    let is_own = pin.stays.is_some_and(|reason| reasons.contains(&reason)) || pin.is_untold();
+    let is_own = pin.stays_by_itself().is_some_and(|reason| reasons.contains(&reason)) || pin.is_untold();
     pin.kind != PinKind::HelmValues && !pin.is_off && is_own && pin.charts().any(is_control_plane)
 }
 
@@ -310,7 +310,7 @@ pub(super) fn says_what_runs(pin: &Pin) -> bool {
 /// Tells whether a pin names the release of a control plane, which may be switched off.
 fn names_its_release(pin: &Pin) -> bool {
     let silent = matches!(
-        pin.stays,
+        pin.stays_by_itself(),
         Some(
             Reason::Channel
                 | Reason::NoEffect

@@ -59,7 +59,7 @@ pub(super) fn ought_to_move(pin: &Pin) -> bool {
 pub(super) fn is_locked_to(range: &Pin, locked: &Pin) -> bool {
     let at = |(path, line): &Line| *path == range.path && *line == range.site.line;
     matches!(locked.kind, PinKind::Helmfile | PinKind::Variable)
-        && range.stays == Some(Reason::Range)
+        && range.stays_by_itself() == Some(Reason::Range)
         && locked.charts().any(|chart| range.is_of(chart))
         && locked.read_at.iter().any(at)
 }

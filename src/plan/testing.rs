@@ -81,6 +81,7 @@ impl Build {
             chooses_controllers: false,
             filter: None,
             stays,
+            unheld: None,
             ended: None,
             kept_by: None,
             read_at: Vec::new(),

@@ -43,6 +43,7 @@ fn pin(file: &str, line: usize, kind: PinKind, value: &str) -> Pin {
         chooses_controllers: false,
         filter: None,
         stays: None,
+        unheld: None,
         ended: None,
         kept_by: None,
         read_at: Vec::new(),

@@ -69,6 +69,7 @@ fn pin(tree: &Files, file: &str, value: &str, nth: usize) -> Pin {
         chooses_controllers: false,
         filter: None,
         stays: None,
+        unheld: None,
         ended: None,
         kept_by: None,
         read_at: Vec::new(),

@@ -67,7 +67,7 @@ fn read_by(context: &Context<'_>, claim: &Claim, pin: &mut Pin, found: &mut Give
         && pin.stays.is_none_or(|reason| !reason.reads_nothing())
         && pin.stays != Some(Reason::Held)
     {
-        (pin.stays, pin.kept_by) = (Some(Reason::Held), reading::line(context, at));
+        pin.hold(reading::line(context, at));
     }
     if !claim.spec.under.is_empty() {
         let place = (pin.path.clone(), pin.site.span.start);
@@ -203,10 +203,10 @@ fn in_text<'c>(
     let file = TextFile { path, blob: source.blob, text, sealed: encrypted(text.as_bytes()) };
     for claim in claims {
         let is_read = claim.spec.stays != Some(Reason::NoEffect);
-        let held = (is_read && marker::is_held(text, &claim.span)).then_some(Reason::Held);
+        let is_held = is_read && marker::is_held(text, &claim.span);
         let sealed = file.sealed.then_some(Reason::Encrypted);
         let workflow = is_workflow(path).then_some(Reason::NeedsWorkflowsScope);
-        let stays = held.or(sealed).or(claim.spec.stays).or(claim.text.stays).or(workflow);
+        let stays = sealed.or(claim.spec.stays).or(claim.text.stays).or(workflow);
         let (span, what) = (claim.span.clone(), (claim.text.form, claim.text.version));
         let pin = text_pin(&file, claim.spec.kind, span, position(text, claim.span.start), what, stays);
         let value = if claim.span.is_empty() { "*".to_owned() } else { pin.value };
@@ -214,6 +214,9 @@ fn in_text<'c>(
         let Spec { stage, restarts, chooses_controllers, .. } = claim.spec;
         let ended = claim.spec.ended.map(Ended::since);
         let mut pin = Pin { value, chart, mirror, stage, restarts, chooses_controllers, ended, ..pin };
+        if is_held {
+            pin.hold(None);
+        }
         read_by(context, claim, &mut pin, &mut found.given);
         found.pins.push(pin);
     }
