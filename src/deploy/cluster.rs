@@ -114,6 +114,22 @@ impl<'a> Cluster<'a> {
         })
     }
 
+    /// Tells whether an object that was found for one which goes on without it is another cluster's: it is not built with that
+    /// one, and wherever it is, it lies nearer to a namesake of that one, which is in another cluster then. What is not `whole`, a
+    /// patch, is none.
+    pub fn is_anothers(&self, found: &'a Object, of: &Object, whole: impl Fn(&Object) -> bool) -> bool {
+        let is_nearer_another = |found: &Object| {
+            let own = shared_folders(of, found);
+            self.namesakes(of).any(|other| whole(other) && shared_folders(other, found) > own)
+        };
+        !self.has_itself(found) && is_nearer_another(found) && self.namesakes(found).all(is_nearer_another)
+    }
+
+    /// Lists the objects of a file.
+    pub fn of_file<'s>(&'s self, path: &'s RepoPath) -> impl Iterator<Item = &'a Object> + 's {
+        self.of_folder(path.folder()).into_iter().filter(move |object| object.file == *path)
+    }
+
     /// Lists what clusters have in the place of objects that were found: no cluster has two of one name, so that each folder
     /// with one is another cluster's, and what is in it goes with it. Of these the ones count that folders tell to be of the
     /// cluster of the object that asks, which may be all. Empty where nobody has anything else.
@@ -245,6 +261,13 @@ impl<'a> Cluster<'a> {
         found.dedup_by(|a, b| a.value == b.value);
         found
     }
+}
+
+/// Counts the folders that the files by which two objects are known share.
+fn shared_folders(one: &Object, other: &Object) -> usize {
+    let (own, others) = (one.files(), other.files());
+    let shared = own.iter().flat_map(|path| others.iter().map(|other| path.shared_folders(other)));
+    shared.max().unwrap_or(0)
 }
 
 /// Returns the folder by which the cluster of an object is known: of the file that took it in, or of its own.

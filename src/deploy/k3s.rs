@@ -23,7 +23,7 @@ pub fn helm_chart(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> 
     let spec = object.value.get("spec")?;
     let own = |key: &str| spec.scalar(&[key]).filter(|s| !s.text().is_empty()).cloned();
     let name = object.name()?.clone();
-    let config = namesake(object, "HelmChartConfig", cluster);
+    let config = config_of(object, cluster);
     let config = config.and_then(|config| config.value.get("spec").map(|spec| (config, spec)));
     let mut layers = values(object, spec, files);
     layers.extend(config.into_iter().flat_map(|(config, spec)| values(config, spec, files)));
@@ -76,7 +76,14 @@ pub fn is_skipped(object: &Object, files: &dyn Files) -> bool {
 
 /// Returns the HelmChartConfig of a HelmChart, where it is in the tree.
 pub fn chart_config<'c>(object: &Object, cluster: &Cluster<'c>) -> Vec<&'c Object> {
-    namesake(object, "HelmChartConfig", cluster).into_iter().collect()
+    config_of(object, cluster).into_iter().collect()
+}
+
+/// Finds the HelmChartConfig of a HelmChart: not that of another cluster, where its own has none.
+fn config_of<'c>(chart: &Object, cluster: &Cluster<'c>) -> Option<&'c Object> {
+    let is_whole = |chart: &Object| chart.value.path(&["spec", "chart"]).is_some();
+    let found = namesake(chart, "HelmChartConfig", cluster)?;
+    (!cluster.is_anothers(found, chart, is_whole)).then_some(found)
 }
 
 /// Finds the object of another kind that has the same name.

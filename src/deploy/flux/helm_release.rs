@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 use sha2::{Digest, Sha256};
 
 use super::{
-    APIS, ARTIFACT, envsubst,
+    APIS, ARTIFACT, KUSTOMIZATIONS, envsubst,
     kustomization::added,
     sources::{Reader, Sourced},
-    substitute::Variables,
+    substitute::{Variables, is_whole},
 };
 use crate::{
     deploy::{
@@ -270,13 +270,32 @@ fn value_source<'c>(
 ) -> Option<&'c Object> {
     let own = release.namespace().and_then(Scalar::known);
     let said = from.text(&["namespace"]).filter(|_| group == super::SOURCES);
-    cluster.find(Reference {
+    let wanted = Reference {
         group,
         kind: &from.text(&["kind"])?,
         name: &from.text(&["name"])?,
         namespace: said.as_deref().or(own.as_deref()),
         from: &release.file,
-    })
+    };
+    find(release, from, wanted, cluster)
+}
+
+/// Finds what a HelmRelease refers to. An optional one that only another cluster has is missing: one that lies nearer to a
+/// namesake of the Kustomization by which the release is applied.
+fn find<'c>(
+    release: &Object,
+    from: &Value,
+    wanted: Reference<'_>,
+    cluster: &Cluster<'c>,
+) -> Option<&'c Object> {
+    let found = cluster.find(wanted)?;
+    let is_told_apart =
+        |root: &&Object| root.is(KUSTOMIZATIONS, "Kustomization") && cluster.namesakes(root).next().is_some();
+    let applied = release.by.iter().flat_map(|by| cluster.of_file(by)).filter(is_told_apart);
+    let mut applied = applied.filter(|_| is_optional(from)).peekable();
+    let is_anothers =
+        applied.peek().is_some() && applied.all(|root| cluster.is_anothers(found, root, is_whole));
+    (!is_anothers).then_some(found)
 }
 
 fn is_optional(from: &Value) -> bool {
@@ -320,13 +339,15 @@ fn referenced(
     };
     if kind != "ConfigMap" {
         // What is in `data` of a Secret is encoded.
-        let plain = cluster.find(wanted).and_then(|map| map.value.scalar(&["stringData", &key]));
+        let plain =
+            find(object, from, wanted, cluster).and_then(|map| map.value.scalar(&["stringData", &key]));
         secret.extend(plain.filter(|text| !text.is_sealed()).map(layer));
         return outside("");
     }
     // Where no `nameReference` says so, or none that is here, one that kustomize generates is meant all the same.
     let hashed = format!("{name}-{HASH}");
-    let map = cluster.find(wanted).or_else(|| cluster.find(Reference { name: &hashed, ..wanted }));
+    let map = find(object, from, wanted, cluster)
+        .or_else(|| find(object, from, Reference { name: &hashed, ..wanted }, cluster));
     let Some(map) = map else { return outside(", which is not in this repository") };
     match map.value.scalar(&["data", &key]) {
         Some(text) if text.is_sealed() => outside(", which SOPS encrypts"),

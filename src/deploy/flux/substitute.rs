@@ -61,20 +61,14 @@ fn source<'c>(kustomization: &Object, from: &Value, cluster: &Cluster<'c>) -> So
     let found = cluster.find_own(wanted, &kustomization.files());
     let is_optional = is_true(from, &["optional"]);
     match found {
-        Some(map) if is_optional && is_anothers(map, kustomization, cluster) => Source::Missing,
+        Some(map) if is_optional && cluster.is_anothers(map, kustomization, is_whole) => Source::Missing,
         found => found.map_or(Source::Elsewhere, Source::Here),
     }
 }
 
-/// Tells whether a map is another cluster's: it is not built with the Kustomization, and lies nearer to a namesake of that one,
-/// which is in another cluster then. A patch of a Kustomization is none.
-fn is_anothers(map: &Object, kustomization: &Object, cluster: &Cluster<'_>) -> bool {
-    let folders =
-        |object: &Object| object.files().into_iter().map(|path| path.shared_folders(&map.file)).max();
-    let is_whole = |object: &Object| object.value.path(&["spec", "sourceRef"]).is_some();
-    let own = folders(kustomization);
-    let mut others = cluster.namesakes(kustomization);
-    !cluster.has_itself(map) && others.any(|other| is_whole(other) && folders(other) > own)
+/// Tells whether a Kustomization is no patch of one.
+pub(super) fn is_whole(kustomization: &Object) -> bool {
+    kustomization.value.path(&["spec", "sourceRef"]).is_some()
 }
 
 // === impl Variables ===

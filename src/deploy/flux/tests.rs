@@ -143,8 +143,9 @@ fn an_optional_map_that_lies_nearer_a_namesake_is_another_clusters() {
     let patch = asking.replace("  sourceRef: {kind: GitRepository, name: g}\n", "");
     let required = asking.replace(", optional: true", "");
     let other = asking.replace("name: apps", "name: other");
-    let is_known = |asking: &str, namesake: &str, map: &str, is_built: bool| {
-        let tree = files(&[("a/k.yaml", asking), ("b/k.yaml", namesake), (map, VARS)]);
+    let is_known = |asking: &str, namesake: &str, maps: &str, is_built: bool| {
+        let asked = [("a/k.yaml", asking), ("b/k.yaml", namesake)].into_iter();
+        let tree = files(&asked.chain(maps.split(' ').map(|map| (map, VARS))).collect::<Vec<_>>());
         let all = objects(&tree);
         let (outer, own) = (Cluster::new(&all), of_kind(&all, "ConfigMap"));
         let cluster = Cluster::within(Some(own).filter(|_| is_built), &outer);
@@ -154,6 +155,7 @@ fn an_optional_map_that_lies_nearer_a_namesake_is_another_clusters() {
     assert!(!is_known(asking, asking, "b/vars/v.yaml", false));
     assert!(is_known(&required, asking, "b/vars/v.yaml", false), "it has to come from somewhere");
     assert!(is_known(asking, asking, "vars.yaml", false), "it is no nearer to one of the two");
+    assert!(is_known(asking, asking, "b/vars/v.yaml vars.yaml", false), "one of them may be this one's");
     assert!(is_known(asking, &other, "b/vars/v.yaml", false), "both may be in one cluster");
     assert!(is_known(asking, &patch, "b/vars/v.yaml", false), "a patch is no namesake");
     assert!(is_known(asking, asking, "b/vars/v.yaml", true), "it is built together with it");
