@@ -28,7 +28,7 @@ pub(super) fn unreadable(
     hit: &Hit,
     unread: Unread,
 ) -> (Vec<Pin>, Option<Skipped>) {
-    let text = unread.text.or_else(|| context.corpus.text(entry).ok());
+    let text = unread.text.or_else(|| context.corpus.text(entry).map_or_else(|unread| unread.text, Some));
     let markers = text.as_deref().filter(|_| unread.reason != SkipReason::NotUtf8).map(|text| {
         let sealed = crate::yaml::encrypted(text.as_bytes());
         marker::pins(&TextFile { path: &entry.path, blob: entry.id, text, sealed })
@@ -96,6 +96,15 @@ pub(super) fn coded(file: &TextFile<'_>) -> Option<Skipped> {
         detail: Some(details.join("; ")),
         versions: Vec::new(),
     })
+}
+
+// === impl Skipped ===
+
+impl Skipped {
+    /// Tells whether the file is text for people, from which nothing is deployed.
+    pub fn is_prose(&self) -> bool {
+        other::class(&self.path) == other::Class::Prose
+    }
 }
 
 /// Tells whether every release that a text names is marked: nothing more is to be said of it.

@@ -32,7 +32,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
             continue;
         }
         let old = skipped.versions.iter().find(|v| input.plan.from.contains(v));
-        match (old, weight(skipped.reason)) {
+        match (old, weight(skipped)) {
             (Some(old), severity @ (Severity::Block | Severity::Warn)) => {
                 findings.push(left_behind(input, skipped, *old, severity));
             }
@@ -43,9 +43,11 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
     Checked { looked_at: format!("{} that could not be read", count(mine.len(), "file")), findings }
 }
 
-/// How much it weighs that a file of this sort holds an old release.
-fn weight(reason: SkipReason) -> Severity {
-    match reason {
+/// How much it weighs that such a file holds an old release.
+fn weight(skipped: &Skipped) -> Severity {
+    match skipped.reason {
+        // No pin is left behind in a text for people.
+        _ if skipped.is_prose() => Severity::Info,
         SkipReason::HelmTemplate
         | SkipReason::Syntax
         | SkipReason::TooLarge
@@ -93,7 +95,7 @@ fn text(input: &Verification<'_>, skipped: &Skipped) -> Option<String> {
     let entries = input.before.entries();
     let at = entries.binary_search_by(|entry| entry.path.cmp(&skipped.path)).ok()?;
     let bytes = input.before.read(entries.get(at)?.id).ok()?;
-    String::from_utf8(bytes).ok()
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn not_read(reason: SkipReason, files: &[&Skipped]) -> Finding {
@@ -140,9 +142,8 @@ mod tests {
 
     #[test]
     fn an_unreadable_file_with_an_old_release_of_the_stage_blocks() {
-        for reason in
-            [SkipReason::HelmTemplate, SkipReason::Syntax, SkipReason::Encrypted, SkipReason::TooLarge]
-        {
+        use SkipReason::{Encrypted, HelmTemplate, NotUtf8, Syntax, TooLarge};
+        for reason in [HelmTemplate, Syntax, Encrypted, TooLarge, NotUtf8] {
             let blocked = found(reason, &["edge-26.1.1", "edge-26.8.2"]);
             assert_eq!(severities(&blocked), [Block], "{reason:?}");
             assert!(blocked[0].reason.contains("names edge-26.8.2"));
@@ -154,6 +155,15 @@ mod tests {
         assert_eq!(severities(&found(SkipReason::Syntax, &["edge-26.1.1"])), [Info], "no pin names that");
         assert_eq!(severities(&found(SkipReason::Syntax, &[])), [Info]);
         assert_eq!(severities(&found(SkipReason::Symlink, &["edge-26.8.2"])), [Info]);
+    }
+
+    #[test]
+    fn a_text_for_people_leaves_no_pin_behind() {
+        let case = Case::default().pins(|b| {
+            let b = b.chart("a.yaml", "linkerd-crds", "2026.8.2");
+            b.skip("NOTES.md", SkipReason::NotUtf8, &["edge-26.8.2"])
+        });
+        assert_eq!(severities(&case.check(ID)), [Info]);
     }
 
     #[test]

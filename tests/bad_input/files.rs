@@ -249,6 +249,21 @@ fn bytes_of_null_and_other_encodings() {
     assert_eq!(why, ["syntax", "not-utf8", "not-utf8"]);
 }
 
+#[test]
+fn what_is_not_utf8_blocks_only_with_an_old_version_that_something_may_deploy() {
+    let proposed = |path: &str, text: &[u8]| {
+        let scene = Scene::new(MESH);
+        scene.repo.commit("main", &ADA, "Bytes", &[Change::Put(path, text)]);
+        let _ = proposes(&scene);
+        let pull = scene.only_pull();
+        (pull.labels.iter().any(|label| label.contains("block")), pull.body.expect("a body"))
+    };
+    let (is_blocked, body) = proposed("NOTES.md", b"Linkerd, caf\xe9: edge-26.8.2\n");
+    assert!(!is_blocked && body.contains("NOTES.md"), "{body}");
+    let (is_blocked, body) = proposed("latin.yaml", b"# caf\xe9\nlinkerd:\n  version: edge-26.8.2\n");
+    assert!(is_blocked && body.contains("latin.yaml:3"), "{body}");
+}
+
 /// Line ends and byte order marks are kept to the byte.
 #[test]
 fn a_repository_from_windows() {
