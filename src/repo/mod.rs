@@ -81,7 +81,7 @@ pub enum Mode {
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("cannot read {}object {id} of the repository: {reason}", path.as_ref().map(|p| format!("{p}, ")).unwrap_or_default())]
 pub struct TreeError {
-    /// The file that the object is, where that is known.
+    /// The file or folder that the object is, where that is known.
     pub path: Option<RepoPath>,
     /// The object.
     pub id: ObjectId,

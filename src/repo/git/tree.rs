@@ -418,5 +418,8 @@ mod tests {
         let gap = tree(&repo, &[(FILE, b"a", text), (FILE, b"b", absent)]);
         let listing = Listing::read(&Objects::new(&[dir.path().join("objects")]), id(gap)).unwrap();
         assert_eq!(listing.first_missing(&odb), Some(id(absent)));
+        let inner = tree(&repo, &[(0o040_000, b"b", absent)]);
+        let lost = open(dir.path(), tree(&repo, &[(0o040_000, b"a", inner)])).err().unwrap();
+        assert!(lost.to_string().starts_with("cannot read a/b, object 0909"), "{lost}");
     }
 }

@@ -140,7 +140,7 @@ impl Reader<'_> {
         let pairs: Vec<_> = parts.iter().zip(&swept).collect();
         let left = parallel::map(&pairs, |(part, swept)| match part {
             Part::Folder(path, id) if swept.get().is_none() => {
-                self.folder(path, *id, self.objects.read(*id, ObjectType::Tree)?, deep)
+                self.folder(path, *id, self.read(path, *id)?, deep)
             }
             _ => Ok(Vec::new()),
         });
@@ -176,6 +176,12 @@ impl Reader<'_> {
         swept
     }
 
+    /// Returns the object of a folder.
+    fn read(&self, path: &str, id: TreeId) -> Result<Vec<u8>, TreeError> {
+        let read = self.objects.read(id, ObjectType::Tree);
+        read.map_err(|error| TreeError { path: RepoPath::new(path.trim_end_matches('/')), ..error })
+    }
+
     /// Reads a folder whose object is at hand.
     fn folder(&self, path: &str, id: TreeId, bytes: Vec<u8>, deep: bool) -> Result<Vec<Part>, TreeError> {
         let mut path = path.to_owned();
@@ -197,7 +203,7 @@ impl Reader<'_> {
             };
             let mode = match entry.mode {
                 0o040_000 if deep => {
-                    let bytes = self.objects.read(TreeId(entry.id), ObjectType::Tree)?;
+                    let bytes = self.read(&path, TreeId(entry.id))?;
                     path.push('/');
                     stack.push(Frame { bytes, at: 0, parent_path });
                     continue;
