@@ -46,14 +46,13 @@ pub(super) fn skipped(place: Place<'_>, pins: &[Pin]) -> Option<Skipped> {
         let mut ours = object.name.is_some_and(linkerd::is_chart);
         // A release of another channel, or whichever is the newest.
         let mut is_open = false;
-        let mut versioned = false;
         while let Some(node) = nodes.pop() {
             let below =
                 node.entries().filter(|(key, _)| key.as_str().is_none_or(|key| !MARKS.contains(&key)));
             nodes.extend(below.map(|(_, value)| value).chain(node.items()));
             ours |= names_chart(node);
-            versioned |= node.get("version").is_some();
-            let Some((version, release)) = chart_at(node) else {
+            let of_operator = || Some(release_of(node.get("version").filter(|_| object.group == BUOYANT)?));
+            let Some((version, release)) = chart_at(node).or_else(of_operator) else {
                 is_open |= names_at(node, &CHARTS);
                 continue;
             };
@@ -66,7 +65,7 @@ pub(super) fn skipped(place: Place<'_>, pins: &[Pin]) -> Option<Skipped> {
         }
         // What is followed says itself what its charts are.
         let is_open = is_open && !kinds::leads(object.group, object.kind);
-        if !releases.is_empty() || is_open || object.group == BUOYANT && versioned {
+        if !releases.is_empty() || is_open {
             versions.extend(releases);
             detail.get_or_insert_with(|| match object.group {
                 "" => object.kind.to_owned(),
@@ -144,8 +143,14 @@ fn chart_at(node: Node<'_>) -> Option<(Node<'_>, Option<EdgeVersion>)> {
         return None;
     }
     let version = VERSIONS.iter().find_map(|path| node.path(path))?;
-    let text = version.as_str()?;
-    Some((version, EdgeVersion::from_chart(text).or_else(|| text.parse().ok())))
+    version.as_str()?;
+    Some(release_of(version))
+}
+
+/// Reads a version: the release, where it is exactly one of edge.
+fn release_of(version: Node<'_>) -> (Node<'_>, Option<EdgeVersion>) {
+    let release = |text: &str| EdgeVersion::from_chart(text).or_else(|| text.parse().ok());
+    (version, version.as_str().and_then(release))
 }
 
 #[cfg(test)]
@@ -222,6 +227,10 @@ mod tests {
             (
                 "apiVersion: v1\nkind: ConfigMap\ndata:\n  a: |\n    apiVersion: argoproj.io/v1alpha1\n    kind: Application\n    spec: {source: {chart: linkerd-crds, targetRevision: 2026.8.2}}\n",
                 "Application in a ConfigMap",
+            ),
+            (
+                "apiVersion: linkerd.buoyant.io/v1alpha1\nkind: ControlPlane\nspec: {components: {linkerd: {version: edge-26.8.2}}}\n",
+                "ControlPlane of linkerd.buoyant.io",
             ),
         ] {
             assert_eq!(told(text), Some((what.to_owned(), vec!["edge-26.8.2".to_owned()])), "{text}");
