@@ -10,7 +10,10 @@ use std::fmt::Write;
 use sha2::{Digest, Sha256};
 
 use super::{EditError, Refusal};
-use crate::yaml::{Node, Stream, Style, core};
+use crate::yaml::{
+    Node, Stream, Style,
+    typed::{self, Typed},
+};
 
 /// Computes the digest over the dependencies of a `Chart.yaml` and its `Chart.lock`.
 ///
@@ -79,7 +82,7 @@ fn dependency(text: &str, item: Node<'_>, address: Option<String>) -> Result<Str
     let field = |key: &str, value: String| format!("\"{key}\":{value}");
     let filled = |key: &str, value: String| (!value.is_empty()).then(|| field(key, quoted(&value)));
     let list = |key| item.get(key).filter(|n| n.items().next().is_some());
-    let enabled = item.get("enabled").is_some_and(|n| Value::of(n) == Value::Bool(true));
+    let enabled = item.get("enabled").is_some_and(|n| type_of(n) == Typed::Bool(true));
     let tags = list("tags").map(|n| n.items().map(|tag| self::string(text, tag)).collect());
     let tags = tags.transpose()?.map(|tags: Vec<_>| array(tags.iter().map(|tag| quoted(tag))));
     let repository = address.map_or_else(|| string("repository"), Ok)?;
@@ -101,62 +104,29 @@ fn malformed(text: &str, node: Node<'_>, what: &str) -> EditError {
     EditError::at(text, node.span().start, Refusal::Lock(what.to_owned()))
 }
 
-/// A scalar as Helm's YAML reader types it.
-#[derive(Debug, PartialEq)]
-enum Value<'a> {
-    Null,
-    Bool(bool),
-    /// A number, in Go's decimal form.
-    Number(String),
-    Text(&'a str),
-}
-
-// === impl Value ===
-
-impl<'a> Value<'a> {
-    fn of(node: Node<'a>) -> Self {
-        let text = node.as_str().unwrap_or_default();
-        let node = node.resolved();
-        if node.style() != Some(Style::Plain) || node.tag() == Some("tag:yaml.org,2002:str") {
-            return Self::Text(text);
-        }
-        if let Some(is) = core::boolean(text) {
-            return Self::Bool(is);
-        }
-        match text {
-            "" | "~" | "null" | "Null" | "NULL" => Self::Null,
-            _ => Self::number(text).map_or(Self::Text(text), Self::Number),
-        }
-    }
-
-    fn number(text: &str) -> Option<String> {
-        let digits = text.replace('_', "");
-        let (sign, bare) = digits.strip_prefix('-').map_or(("", &*digits), |bare| ("-", bare));
-        let based = |prefix: &str, base| i64::from_str_radix(bare.strip_prefix(prefix)?, base).ok();
-        let whole = based("0x", 16).or_else(|| based("0b", 2)).or_else(|| based("0o", 8));
-        let whole = whole.or_else(|| based("0", 8)).or_else(|| bare.parse().ok());
-        match whole {
-            Some(number) => Some(format!("{sign}{number}")),
-            None if !core::is_typed(text) => None,
-            None => digits.parse::<f64>().ok().filter(|n| n.is_finite()).map(|n| n.to_string()),
-        }
+/// Types a scalar as Helm's YAML reader does.
+fn type_of(node: Node<'_>) -> Typed {
+    let text = node.as_str().unwrap_or_default();
+    let node = node.resolved();
+    match node.style() != Some(Style::Plain) || node.tag() == Some("tag:yaml.org,2002:str") {
+        true => Typed::Text(text.to_owned()),
+        false => typed::plain(text),
     }
 }
 
 fn is_null(node: Node<'_>) -> bool {
-    node.as_str().is_some() && Value::of(node) == Value::Null
+    node.as_str().is_some() && type_of(node) == Typed::Null
 }
 
 /// Reads a scalar into a Go string, which takes numbers and booleans too.
 fn string(text: &str, node: Node<'_>) -> Result<String, EditError> {
-    if node.as_str().is_none() {
+    let Some(written) = node.as_str() else {
         return Err(malformed(text, node, "a field of a dependency is not text"));
-    }
-    Ok(match Value::of(node) {
-        Value::Null => String::new(),
-        Value::Bool(value) => value.to_string(),
-        Value::Number(number) => number,
-        Value::Text(text) => text.to_owned(),
+    };
+    Ok(match type_of(node) {
+        Typed::Null => String::new(),
+        Typed::Text(text) => text,
+        Typed::Bool(_) | Typed::Int(_) | Typed::Float(_) => typed::key(written).into_owned(),
     })
 }
 
@@ -173,11 +143,12 @@ fn json(node: Node<'_>) -> String {
 }
 
 fn scalar(node: Node<'_>) -> String {
-    match Value::of(node) {
-        Value::Null => "null".to_owned(),
-        Value::Bool(value) => value.to_string(),
-        Value::Number(number) => number,
-        Value::Text(text) => quoted(text),
+    match type_of(node) {
+        Typed::Null => "null".to_owned(),
+        Typed::Bool(is) => is.to_string(),
+        Typed::Int(number) => number.to_string(),
+        Typed::Float(number) => typed::number(number),
+        Typed::Text(text) => quoted(&text),
     }
 }
 
@@ -273,9 +244,9 @@ mod tests {
     fn numbers_and_booleans_become_text() {
         assert_eq!(
             of(
-                "- {name: yes, version: 1.10, repository: 010}\n- {name: 1_000, version: '1.10', repository: ~}"
+                "- {name: yes, version: 1.10, repository: 010}\n- {name: 1_000, version: '1.10', repository: ~, alias: 1e6}"
             ),
-            r#"[{"name":"true","version":"1.1","repository":"8"},{"name":"1000","version":"1.10","repository":""}]"#
+            r#"[{"name":"true","version":"1.1","repository":"8"},{"name":"1000","version":"1.10","repository":"","alias":"1e+06"}]"#
         );
     }
 

@@ -6,8 +6,11 @@
 use serde_json::{Map, Number, Value};
 
 use crate::{
-    deploy::{self, typed::Typed},
-    yaml::{Node, Stream, Style, YamlError},
+    deploy,
+    yaml::{
+        Node, Stream, Style, YamlError,
+        typed::{Typed, plain},
+    },
 };
 
 /// The most values that one document may unfold to through its aliases.
@@ -80,52 +83,25 @@ pub fn of_deployed(value: &deploy::Value) -> Value {
             map.iter().map(|(key, value)| (key.to_string(), of_deployed(value))).collect()
         }
         deploy::Value::List(items) => items.iter().map(of_deployed).collect(),
-        deploy::Value::Scalar(scalar) => match deploy::typed::typed(scalar) {
-            Typed::Null => Value::Null,
-            Typed::Bool(is) => Value::Bool(is),
-            Typed::Int(number) => Value::from(number),
-            Typed::Float(number) => Value::from(number),
-            Typed::Text(text) => Value::String(text),
-        },
+        deploy::Value::Scalar(scalar) => json(deploy::typed::typed(scalar), &scalar.text()),
     }
 }
 
 /// Types a plain scalar as YAML 1.1 does; dates stay text, as in JSON.
 pub fn typed(text: &str) -> Value {
-    match text {
-        "" | "~" | "null" | "Null" | "NULL" => Value::Null,
-        "true" | "True" | "TRUE" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => Value::Bool(true),
-        "false" | "False" | "FALSE" | "no" | "No" | "NO" | "off" | "Off" | "OFF" => Value::Bool(false),
-        _ => number(text).map_or_else(|| Value::String(text.to_owned()), Value::Number),
-    }
+    json(plain(text), text)
 }
 
-fn number(text: &str) -> Option<Number> {
-    if !text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.')) {
-        return None;
-    }
-    let plain = text.replace('_', "");
-    let (negative, digits) = match plain.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (false, plain.strip_prefix('+').unwrap_or(&plain)),
-    };
-    let radix =
-        |prefix: &str, radix| digits.strip_prefix(prefix).and_then(|d| i64::from_str_radix(d, radix).ok());
-    let octal = |d: &str| d.len() > 1 && d.starts_with('0') && d.bytes().all(|b| matches!(b, b'0'..=b'7'));
-    let whole = radix("0x", 16)
-        .or_else(|| radix("0o", 8))
-        .or_else(|| radix("0b", 2))
-        .or_else(|| octal(digits).then(|| i64::from_str_radix(digits, 8).ok()).flatten())
-        .or_else(|| digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok()).flatten());
-    match whole {
-        Some(n) => Some(Number::from(if negative { -n } else { n })),
-        None => {
-            let shape =
-                digits.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'e' | b'E' | b'+' | b'-'));
-            let float =
-                plain.parse::<f64>().ok().filter(|_| shape && digits.bytes().any(|b| b.is_ascii_digit()))?;
-            Number::from_f64(float)
+/// Returns a scalar as JSON has it, which knows no number without end.
+fn json(typed: Typed, text: &str) -> Value {
+    match typed {
+        Typed::Null => Value::Null,
+        Typed::Bool(is) => Value::Bool(is),
+        Typed::Int(number) => Value::from(number),
+        Typed::Float(number) => {
+            Number::from_f64(number).map_or_else(|| Value::String(text.to_owned()), Value::Number)
         }
+        Typed::Text(text) => Value::String(text),
     }
 }
 
@@ -156,10 +132,10 @@ mod tests {
 
     #[test]
     fn scalars_are_typed_as_kubernetes_reads_them() {
-        let text = "a: yes\nb: 0123\nc: 1_000\nd: '1'\ne: 2026.8.3\nf: 1.50\ng: ~\nh: 0x1F\ni: -3\nj: 1e3\nk: 2024-01-02\nl: .inf\nm: -x\n";
+        let text = "a: yes\nb: 0123\nc: 1_000\nd: '1'\ne: 2026.8.3\nf: 1.50\ng: ~\nh: 0x1F\ni: -3\nj: 1e3\nk: 2024-01-02\nl: .inf\nm: -x\nn: y\no: 0X1F\n";
         let found = read(text).unwrap();
         let wanted = json!({"a": true, "b": 83, "c": 1000, "d": "1", "e": "2026.8.3", "f": 1.5, "g": null, "h": 31,
-            "i": -3, "j": 1000.0, "k": "2024-01-02", "l": ".inf", "m": "-x"});
+            "i": -3, "j": 1000.0, "k": "2024-01-02", "l": ".inf", "m": "-x", "n": true, "o": 31});
         for (key, value) in wanted.as_object().unwrap() {
             assert_eq!(found.get(key), Some(value), "{key}");
         }

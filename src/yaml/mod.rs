@@ -2,7 +2,8 @@
 //!
 //! In: text. Out: a [`Stream`] of [`Document`]s, read through [`Node`] cursors that follow aliases and merge
 //! keys as Helm and Kubernetes do. Nothing here changes text (`edit/` does) and nothing knows Linkerd.
-//! Values are the text that YAML gives (`2026.8.2` stays text); [`core`] says how YAML 1.1 would type them.
+//! Values are the text that YAML gives (`2026.8.2` stays text); [`typed`] says how YAML 1.1 types them, and [`core`] which of
+//! them need no quotes.
 
 mod build;
 pub mod core;
@@ -12,6 +13,7 @@ mod node;
 mod position;
 mod route;
 mod source_map;
+pub mod typed;
 
 use std::{
     collections::HashMap,
