@@ -199,5 +199,5 @@ fn a_renderer_asks_for_nothing_before_it_is_needed() {
     let start = Instant::now();
     let helm = bench.helm();
     assert!(start.elapsed().as_millis() < 100);
-    assert!(matches!(helm.helm(), Err(RenderError::NoHelm(_))));
+    assert!(matches!(helm.helm(), Err(RenderError::NoHelm { .. })));
 }

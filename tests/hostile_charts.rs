@@ -378,7 +378,7 @@ fn a_helm_that_does_not_fit_is_named_with_how_to_get_one() {
     ] {
         let error = run_with(script, 2).unwrap_err();
         let text = error.to_string();
-        assert!(matches!(error, RenderError::NoHelm(_)), "{script}: {text}");
+        assert!(matches!(error, RenderError::NoHelm { .. }), "{script}: {text}");
         assert!(text.contains(word) && text.contains("helm.sh/docs"), "{script}: {text}");
     }
     let repository = ChartRepository::of(vec![pack("linkerd-viz", VERSION, &files(&[]))]);

@@ -68,8 +68,13 @@ struct Program {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HelmError {
     /// No Helm, or one that is too old: the operator's to fix.
-    #[error("{0}")]
-    Missing(String),
+    #[error("{reason}; {hint}")]
+    Missing {
+        /// What is wrong with it.
+        reason: String,
+        /// What to do, in a clause.
+        hint: &'static str,
+    },
     /// Helm refused: wrong values, or a chart that asks for more. Its words, shortened.
     #[error("helm: {0}")]
     Refused(String),
@@ -199,31 +204,31 @@ impl Helm {
     fn find(&self) -> Result<Program, HelmError> {
         let named = self.program.as_deref();
         let path = self.look().map_err(|reason| {
-            HelmError::Missing(match (named, reason) {
-                (Some(path), NotFound::Missing) => format!("there is no program {}; {GET}", path.display()),
+            let (reason, hint) = match (named, reason) {
+                (Some(path), NotFound::Missing) => (format!("there is no program {}", path.display()), GET),
                 (Some(path), NotFound::NotExecutable) => {
-                    format!("{} is not executable; make it so with `chmod +x`", path.display())
+                    (format!("{} is not executable", path.display()), "make it so with `chmod +x`")
                 }
-                (None, _) => format!("there is no `helm` on PATH; {GET}"),
-            })
+                (None, _) => ("there is no `helm` on PATH".to_owned(), GET),
+            };
+            HelmError::Missing { reason, hint }
         })?;
+        let unfit = |reason| HelmError::Missing { reason, hint: GET };
         // Helm runs in a folder of its own, so that a relative path would lead elsewhere.
         let path = std::path::absolute(&path).unwrap_or(path);
-        let done = self.ask_version(&path).map_err(|reason| {
-            HelmError::Missing(format!("{} does not say its version: {reason}; {GET}", path.display()))
-        })?;
+        let done = self
+            .ask_version(&path)
+            .map_err(|reason| unfit(format!("{} does not say its version: {reason}", path.display())))?;
         let version = String::from_utf8_lossy(&done.stdout).trim().to_owned();
         let parsed = parsed(&version).ok_or_else(|| {
             let answer: String = version.chars().filter(|c| !c.is_control()).take(80).collect();
             let path = path.display();
-            HelmError::Missing(format!(
-                "{path} says `{answer}` for its version, which is none of Helm's; {GET}"
-            ))
+            unfit(format!("{path} says `{answer}` for its version, which is none of Helm's"))
         })?;
         match parsed >= OLDEST {
             true => Ok(Program { path, version }),
-            false => Err(HelmError::Missing(format!(
-                "{} is Helm {version}, and {}.{} or newer is needed; {GET}",
+            false => Err(unfit(format!(
+                "{} is Helm {version}, and {}.{} or newer is needed",
                 path.display(),
                 OLDEST.major,
                 OLDEST.minor

@@ -294,7 +294,7 @@ impl<'a> Witness<'a> {
 
     fn note<T>(&self, result: Result<T, RenderError>) -> Result<T, RenderError> {
         result.inspect_err(|error| {
-            let absent = matches!(error, RenderError::NoHelm(_)) && self.renderer.identity().is_none();
+            let absent = matches!(error, RenderError::NoHelm { .. }) && self.renderer.identity().is_none();
             if !absent && !error.lasts() {
                 self.failed.store(true, Ordering::Relaxed);
             }

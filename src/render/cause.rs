@@ -52,6 +52,7 @@ impl Cause {
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Chart(RenderError::NoHelm { reason, .. }) => f.write_str(reason),
             // Helm's own words may end with a full stop.
             Self::Chart(error) => f.write_str(error.to_string().trim_end_matches('.')),
             Self::Other { reason, .. } => f.write_str(reason),

@@ -107,7 +107,7 @@ impl<'a> Charts<'a> {
         let allowed = index.as_ref().is_some_and(|index| serves(index, &url));
         if !allowed {
             let reason = format!(
-                "the chart index has its package at {}, which is not where the index is; have it beside the index",
+                "the chart index has its package at {}, which is not where the index is",
                 shown(&url)
             );
             return Err(missing(&reason));

@@ -12,7 +12,7 @@ use std::{
     },
 };
 
-use super::{Chart, ChartId, Job, RenderError, Renderer, charts::Charts};
+use super::{Chart, ChartId, Job, RenderError, Renderer, charts::Charts, job::SYSTEM};
 use crate::{
     helm::{Evaluate, Evaluator, Helm, HelmError},
     release::{Catalog, Sources},
@@ -126,13 +126,16 @@ impl Renderer for ByHelm<'_> {
 }
 
 fn no_helm(error: HelmError) -> RenderError {
-    RenderError::NoHelm(error.to_string())
+    match error {
+        HelmError::Missing { reason, hint } => RenderError::NoHelm { reason, hint },
+        other => RenderError::NoHelm { reason: other.to_string(), hint: SYSTEM },
+    }
 }
 
 fn by_helm(chart: &ChartId, error: HelmError) -> RenderError {
     let chart = chart.clone();
     match error {
-        HelmError::Missing(reason) => RenderError::NoHelm(reason),
+        HelmError::Missing { reason, hint } => RenderError::NoHelm { reason, hint },
         HelmError::Refused(reason) => RenderError::Helm { chart, reason },
         HelmError::Ceiling(reason) | HelmError::Late(reason) => RenderError::Ceiling { chart, reason },
         HelmError::System(reason) => RenderError::Outside { chart, reason, temporary: false },

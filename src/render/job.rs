@@ -7,6 +7,9 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use crate::helm::{Evaluate, Template};
 
+/// What to do where nothing of the operator's is wrong.
+pub(super) const SYSTEM: &str = "look at the system that uplinker runs on";
+
 /// A chart in a version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChartId {
@@ -78,8 +81,13 @@ pub struct Off;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RenderError {
     /// No Helm, or one that is too old: the operator's to fix.
-    #[error("{0}")]
-    NoHelm(String),
+    #[error("{reason}; {hint}")]
+    NoHelm {
+        /// What is wrong with it.
+        reason: String,
+        /// What to do, in a clause.
+        hint: &'static str,
+    },
     /// The chart is not in the index, or has no digest there: the mirror's fault, or a wrong pin.
     #[error("{chart}: {reason}")]
     NoChart {
@@ -142,7 +150,7 @@ impl RenderError {
         match self {
             Self::NoChart { .. } | Self::Helm { .. } => true,
             // A Helm that is there and fails may not fail next time, and a mirror may be mended.
-            Self::NoHelm(_)
+            Self::NoHelm { .. }
             | Self::Digest { .. }
             | Self::Package { .. }
             | Self::Ceiling { .. }
@@ -153,7 +161,7 @@ impl RenderError {
     /// Says what to do about it, in a clause.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::NoHelm(_) => "give uplinker a `helm` of 3.14 or newer",
+            Self::NoHelm { hint, .. } => *hint,
             Self::NoChart { .. } => "check the version, and the chart index that uplinker is given",
             Self::Digest { .. } | Self::Package { .. } => {
                 "find out where this package comes from before anything of it is deployed"
@@ -161,7 +169,7 @@ impl RenderError {
             Self::Helm { .. } => "correct the values in the repository, or name them in `render:`",
             Self::Ceiling { .. } => "look at the chart and its values: Linkerd's stay far below this",
             Self::Outside { temporary: true, .. } => "the next run tries again",
-            Self::Outside { temporary: false, .. } => "look at the system that uplinker runs on",
+            Self::Outside { temporary: false, .. } => SYSTEM,
         }
     }
 }
@@ -169,7 +177,8 @@ impl RenderError {
 // === impl Off ===
 
 fn off() -> RenderError {
-    RenderError::NoHelm("rendering is off (`--helm off`)".to_owned())
+    let reason = "rendering is off (`--helm off`)".to_owned();
+    RenderError::NoHelm { reason, hint: "give uplinker a `helm` of 3.14 or newer" }
 }
 
 impl Renderer for Off {

@@ -22,7 +22,9 @@ struct Fake {
 impl Renderer for Fake {
     fn helm(&self) -> Result<String, RenderError> {
         match self.no_helm {
-            true => Err(RenderError::NoHelm("there is no `helm` on PATH".to_owned())),
+            true => {
+                Err(RenderError::NoHelm { reason: "there is no `helm` on PATH".to_owned(), hint: "get one" })
+            }
             false => Ok("v3.18.0".to_owned()),
         }
     }

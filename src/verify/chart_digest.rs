@@ -74,7 +74,8 @@ mod tests {
 
     #[test]
     fn confirmed_digests_are_listed_and_other_failures_are_no_matter_of_digests() {
-        let found = rendered("", "").not_rendered(RenderError::NoHelm("no helm".into())).check(ID);
+        let no_helm = RenderError::NoHelm { reason: "no helm".into(), hint: "get one" };
+        let found = rendered("", "").not_rendered(no_helm).check(ID);
         assert_eq!(severities(&found), [Info]);
         assert_eq!(found[0].reason, "2 chart packages have the digest that the index names");
     }

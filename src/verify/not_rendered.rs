@@ -53,11 +53,11 @@ mod tests {
 
     #[test]
     fn what_is_not_shown_is_said_once_for_each_reason() {
-        let no_helm = RenderError::NoHelm("helm could not be found".into());
+        let no_helm = RenderError::NoHelm { reason: "helm could not be found".into(), hint: "get one" };
         let found = rendered("", "").not_rendered(no_helm.clone()).check(ID);
         assert_eq!(severities(&found), [Info]);
         assert!(found[0].reason.ends_with("is not shown: helm could not be found"), "{found:?}");
-        assert_eq!(found[0].hint.as_deref(), Some(no_helm.hint()));
+        assert_eq!(found[0].hint.as_deref(), Some("get one"));
         // Of one file a chart is named once.
         let file = |n: usize| format!("mesh-{}.yaml", n.min(7));
         let all = (0..9).fold(rendered("", ""), |case, n| case.not_rendered_in(&file(n), no_helm.clone()));

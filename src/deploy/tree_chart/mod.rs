@@ -232,7 +232,7 @@ impl<'c> Charts<'c> {
             let probe = Probe { package, release, files, helm };
             match probe.run(values, &mut rendered) {
                 Ok(()) => return rendered,
-                Err(HelmError::Missing(_)) => {}
+                Err(HelmError::Missing { .. }) => {}
                 Err(error) => rendered.notes.push(package.failed(&error)),
             }
         }

@@ -106,7 +106,7 @@ fn what_cannot_be_rendered_counts_and_what_may_be_next_time_has_no_basis() {
     };
     assert!(lasts(&Off));
     assert!(!lasts(&Failing(error("it answers 503"), Some(String::new()))));
-    let no_helm = RenderError::NoHelm("it does not start".to_owned());
+    let no_helm = RenderError::NoHelm { reason: "it does not start".to_owned(), hint: "get one" };
     assert!(
         !lasts(&Failing(no_helm.clone(), Some(String::new()))),
         "a Helm that is there may start next time"
