@@ -23,7 +23,6 @@ use crate::{
     repo::{CommitId, RepoPath, Stretch, Tree, Upstream, git::LocalClone},
 };
 
-/// The chart whose version says which release the control plane runs.
 /// Since when, where it is known that the wait is over.
 const LONG_AGO: Timestamp = Timestamp::UNIX_EPOCH;
 

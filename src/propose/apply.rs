@@ -109,7 +109,7 @@ pub fn apply(
     Ok(run.end(Done::StartOver, None))
 }
 
-/// Says what carrying out a wish would do; nothing is written.
+/// Says what carrying out an intent would do; nothing is written.
 pub fn dry_run(
     context: &ProposalContext<'_>,
     intent: &Intent<'_>,
@@ -173,7 +173,7 @@ impl<'a> Intent<'a> {
         files.iter().map(|f| (f.path.clone(), after(f))).collect()
     }
 
-    /// The base commit that this wish is about.
+    /// The base commit that this intent is about.
     fn base_tip(&self, refs: &Refs, base: &str) -> Option<CommitId> {
         self.proposal().map(|p| p.commit.onto).or_else(|| refs.branches.get(base).copied())
     }
@@ -254,7 +254,7 @@ impl<'a> Run<'a> {
             }
             Action::SetStatus => self.set_status(context)?,
             Action::Open => return self.open(context),
-            Action::Decorate => self.add_labels_and_reviewers(context)?,
+            Action::AddLabelsAndReviewers => self.add_labels_and_reviewers(context)?,
             Action::Unlabel(label) => self.unlabel(label, context)?,
             Action::Write => return self.write(context),
             Action::Note(newer) => return self.note(*newer, context),

@@ -71,7 +71,7 @@ pub enum Action {
     /// Open the pull request.
     Open,
     /// Add labels and people to the pull request.
-    Decorate,
+    AddLabelsAndReviewers,
     /// Take a label of ours off it that fits no more.
     Unlabel(String),
     /// Write its title and body as wanted.
@@ -389,7 +389,7 @@ impl Case<'_> {
         }
         let extras = wanted.extras_hash();
         if extras.is_some() && (retry || marker.and_then(|m| m.extras.clone()) != extras) {
-            actions.push(Action::Decorate);
+            actions.push(Action::AddLabelsAndReviewers);
         }
         if marker.and_then(|m| m.extras.clone()) != extras {
             let unfit = |l: &&String| is_ours(l) && !wanted.extras.labels.iter().any(|w| is_same_label(w, l));
@@ -446,7 +446,7 @@ impl Case<'_> {
         // The status names the page of the pull request, so it comes after it.
         actions.extend([Action::Open, Action::SetStatus]);
         if self.wanted.extras_hash().is_some() {
-            actions.push(Action::Decorate);
+            actions.push(Action::AddLabelsAndReviewers);
         }
         // The marker that opens it does not say yet that the status was set and who was asked; this one does.
         actions.push(Action::Write);

@@ -127,7 +127,7 @@ impl AtRest<'_> {
                 );
             }
             let reason = format!("`{value}` keeps images at that release under {chart} {}", lowest.chart());
-            (at < lowest).then(|| Finding::warn(ID, reason).at_pin(pin).hint(values_stale_override::MEND))
+            (at < lowest).then(|| Finding::warn(ID, reason).at_pin(pin).hint(values_stale_override::HINT))
         };
         values.filter_map(one).collect()
     }

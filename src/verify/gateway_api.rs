@@ -17,7 +17,7 @@ const BUNDLE: &str = "gateway.networking.k8s.io/bundle-version";
 const DOWNLOAD: &str = "gateway-api/releases/download/";
 
 /// A version that was found, and where.
-struct Found {
+struct CrdBundle {
     version: String,
     /// The chart that brings it; none for a file.
     chart: Option<String>,
@@ -67,16 +67,16 @@ fn findings(input: &Verification<'_>) -> Option<Vec<Finding>> {
 }
 
 /// Finds the versions that charts bring after the change, and those of the tree.
-fn found(input: &Verification<'_>) -> Vec<Found> {
+fn found(input: &Verification<'_>) -> Vec<CrdBundle> {
     let brought = input.rendered.done.iter().flat_map(|rendering| {
         let versions = rendering.after.objects.iter().filter_map(|object| object.annotation(BUNDLE));
-        versions.map(|version| Found {
+        versions.map(|version| CrdBundle {
             version: bare(version),
             chart: Some(rendering.to.to_string()),
             place: Place { path: rendering.path.clone(), line: Some(rendering.line) },
         })
     });
-    let mut all: Vec<Found> = brought.collect();
+    let mut all: Vec<CrdBundle> = brought.collect();
     let made_again = |path: &_| input.changes.files.iter().any(|file| file.rendered && file.path == *path);
     for (entry, text) in input.before.mentioning(&[BUNDLE, DOWNLOAD], PRINTED) {
         if made_again(&entry.path) {
@@ -90,7 +90,7 @@ fn found(input: &Verification<'_>) -> Vec<Found> {
             let place = Place { path: entry.path.clone(), line: Some(number + 1) };
             let version = bare(rest);
             if version.contains('.') {
-                all.push(Found { version, chart: None, place });
+                all.push(CrdBundle { version, chart: None, place });
             }
         }
     }

@@ -16,7 +16,7 @@ use crate::{
 
 pub(super) const ID: CheckId = CheckId::PrivateKey;
 
-const MEND: &str = "do not merge; take the key from cert-manager or another Secret outside Git (`externalSecret: true`, \
+const HINT: &str = "do not merge; take the key from cert-manager or another Secret outside Git (`externalSecret: true`, \
                     `identity.issuer.scheme: kubernetes.io/tls`)";
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
@@ -31,7 +31,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         let new: BTreeSet<KeyId> = found.difference(&known).copied().collect();
         if !new.is_empty() {
             let reason = format!("{} would enter Git with this file", count(new.len(), "private key"));
-            findings.push(Finding::block(ID, reason).at(&file.path, None).hint(MEND));
+            findings.push(Finding::block(ID, reason).at(&file.path, None).hint(HINT));
             told.extend(new);
         }
     }
@@ -42,7 +42,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         let new = new.count();
         if new > 0 {
             let reason = format!("{} would enter Git with {}", count(new, "private key"), rendering.to);
-            findings.push(Finding::block(ID, reason).at(&rendering.path, rendering.line).hint(MEND));
+            findings.push(Finding::block(ID, reason).at(&rendering.path, rendering.line).hint(HINT));
         }
     }
     let looked_at = format!(

@@ -19,7 +19,7 @@ use crate::{
 pub(super) const ID: CheckId = CheckId::ValuesStaleOverride;
 
 /// What to do about it, also where nothing moves.
-pub(super) const MEND: &str = "remove the value, or let it move with the chart";
+pub(super) const HINT: &str = "remove the value, or let it move with the chart";
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let to = input.plan.to;
@@ -41,7 +41,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
             let chart = read.or_else(|| is_laid_over(pin).then(laid_over).flatten())?;
             let value = &pin.value;
             let reason = format!("`{value}` keeps images at that release under {chart} {}", to.chart());
-            Some(Finding::new(ID, weight(input, edge_of(pin)?), reason).at_pin(pin).hint(MEND))
+            Some(Finding::new(ID, weight(input, edge_of(pin)?), reason).at_pin(pin).hint(HINT))
         })
         .collect();
     findings.extend(input.rendered.done.iter().filter(|r| r.from != r.to).flat_map(|r| proven(input, r)));
@@ -94,7 +94,7 @@ fn proven(input: &Verification<'_>, rendering: &Rendering) -> Vec<Finding> {
         let images: Vec<&str> = images.iter().copied().take(3).collect();
         let reason =
             format!("under {} these images stay at {tag}: {}, {why}", rendering.to, images.join(", "));
-        Finding::new(ID, weight(input, *tag), reason).at(&rendering.path, rendering.line).hint(MEND)
+        Finding::new(ID, weight(input, *tag), reason).at(&rendering.path, rendering.line).hint(HINT)
     });
     each.collect()
 }

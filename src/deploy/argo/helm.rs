@@ -100,7 +100,7 @@ struct Layers<'a> {
 }
 
 /// Where a file is that a source names.
-enum Place {
+enum Location {
     /// In this tree, if it is there; the address of the repository that is said to have it, which may be another one.
     Tree(String, Option<String>),
     /// In the chart's package.
@@ -152,7 +152,7 @@ impl Layers<'_> {
         let outside =
             |who: String| Layer::Outside { who, target: Some(name.clone()), optional: false, text: None };
         Some(match self.place(path) {
-            Place::Tree(path, _) => match self.source.files.file(&path) {
+            Location::Tree(path, _) => match self.source.files.file(&path) {
                 Ok(file) => Layer::Set(Parameter {
                     name: name.clone(),
                     value: Scalar::file(&file).via(Via::Parameter),
@@ -160,8 +160,8 @@ impl Layers<'_> {
                 }),
                 Err(error) => outside(format!("{path}: {error}")),
             },
-            Place::InChart(file) => outside(format!("the file `{}` of the chart", file.text())),
-            Place::Elsewhere(who) => outside(who),
+            Location::InChart(file) => outside(format!("the file `{}` of the chart", file.text())),
+            Location::Elsewhere(who) => outside(who),
         })
     }
 
@@ -170,14 +170,15 @@ impl Layers<'_> {
         let optional = is_true(self.helm, &["ignoreMissingValueFiles"]);
         let written: Vec<&Scalar> =
             self.helm.list_at("valueFiles").iter().filter_map(Value::as_scalar).collect();
-        let places: Vec<Place> = written.iter().map(|file| self.place(file)).collect();
+        let places: Vec<Location> = written.iter().map(|file| self.place(file)).collect();
         let is_glob = |path: &str| path.contains(['*', '?', '[']);
         let explicit = |path: &str| {
-            places.iter().any(|p| matches!(p, Place::Tree(other, _) if !is_glob(other) && other == path))
+            places.iter().any(|p| matches!(p, Location::Tree(other, _) if !is_glob(other) && other == path))
         };
         // That a file is missing here says something only of a repository that is this one.
         let is_this = |of: &Option<String>| {
-            let has = |p: &Place| matches!(p, Place::Tree(path, other) if other == of && files.has(path));
+            let has =
+                |p: &Location| matches!(p, Location::Tree(path, other) if other == of && files.has(path));
             of.is_none() || places.iter().any(has)
         };
         let mut layers = Vec::new();
@@ -201,23 +202,23 @@ impl Layers<'_> {
         };
         for place in &places {
             match place {
-                Place::InChart(file) => layers.push(Layer::InChart { file: file.clone(), optional }),
-                Place::Elsewhere(who) => {
+                Location::InChart(file) => layers.push(Layer::InChart { file: file.clone(), optional }),
+                Location::Elsewhere(who) => {
                     layers.push(Layer::Outside { who: who.clone(), target: None, optional, text: None });
                 }
-                Place::Tree(path, of) if is_glob(path) => {
+                Location::Tree(path, of) if is_glob(path) => {
                     let found: Vec<String> =
                         files.matching(path).into_iter().map(|e| e.path.to_string()).collect();
                     found.iter().filter(|p| !explicit(p)).for_each(|p| take(&mut layers, p, of));
                 }
-                Place::Tree(path, of) => take(&mut layers, path, of),
+                Location::Tree(path, of) => take(&mut layers, path, of),
             }
         }
         layers
     }
 
     /// Says where a file is that the source names.
-    fn place(&self, written: &Scalar) -> Place {
+    fn place(&self, written: &Scalar) -> Location {
         let text = written.text();
         let spec = &self.source.application.value;
         let sources = spec.path(&["spec", "sources"]).map_or(&[][..], Value::items);
@@ -235,20 +236,20 @@ impl Layers<'_> {
             None => (self.folder, self.source.environment.fill(written)),
         };
         if let Some(who) = file.unknown_to() {
-            return Place::Elsewhere(format!("the values file of {who}"));
+            return Location::Elsewhere(format!("the values file of {who}"));
         }
         let name = file.text();
         if name.contains("://") {
-            return Place::Elsewhere(name.into_owned());
+            return Location::Elsewhere(name.into_owned());
         }
-        let Some(folder) = folder else { return Place::InChart(file.clone()) };
+        let Some(folder) = folder else { return Location::InChart(file.clone()) };
         let path = match name.strip_prefix('/') {
             Some(from_root) => RepoPath::resolve("", from_root),
             None => RepoPath::resolve(folder, &name),
         };
         path.map_or_else(
-            || Place::Elsewhere(name.clone().into_owned()),
-            |path| Place::Tree(path.to_string(), of),
+            || Location::Elsewhere(name.clone().into_owned()),
+            |path| Location::Tree(path.to_string(), of),
         )
     }
 }

@@ -95,7 +95,8 @@ pub(super) fn refer(resources: &mut [Resource], config: &Config) -> Vec<(Id, Ref
             let near: Vec<_> =
                 candidates.iter().copied().filter(|candidate| referrer.may_mean(candidate)).collect();
             for spec in referrers {
-                let found = Found { near: &near, all, affixes: &affixes, own: at, referrer: &referrer, spec };
+                let found =
+                    Candidates { near: &near, all, affixes: &affixes, own: at, referrer: &referrer, spec };
                 // The kind was looked at already, and it is the first one that counts.
                 let anywhere = FieldSpec { gvk: Gvk::default(), ..spec.clone() };
                 anywhere.change(&mut resource.value, &gvk, Create::Nothing, &mut |old| {
@@ -156,7 +157,7 @@ impl Referrer {
 type Affixes = (Vec<Arc<str>>, Vec<Arc<str>>);
 
 /// The candidates for one field of one object.
-struct Found<'a> {
+struct Candidates<'a> {
     near: &'a [&'a Candidate],
     /// Those for any field of any object.
     all: &'a [Candidate],
@@ -166,7 +167,7 @@ struct Found<'a> {
     spec: &'a FieldSpec,
 }
 
-impl Found<'_> {
+impl Candidates<'_> {
     fn renamed(&self, old: &Value) -> Result<Option<Value>, ReferenceError> {
         match old {
             Value::Scalar(scalar) => self.scalar(scalar),

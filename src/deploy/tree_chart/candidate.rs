@@ -31,11 +31,11 @@ pub(super) struct Candidate {
     written: Scalar,
     /// The digits in that text that are changed.
     digits: Range<usize>,
-    place: Place,
+    place: Input,
 }
 
 #[derive(PartialEq, Eq)]
-enum Place {
+enum Input {
     /// The scalar with this number of the values that the chart is given.
     Value(usize),
     /// The same of those in the place of its own.
@@ -65,7 +65,7 @@ impl<'p> Candidates<'p> {
     /// Looks for them.
     pub fn of(package: &'p Package, values: &'p Value) -> Self {
         let mut all = Vec::new();
-        let places: [fn(usize) -> Place; 2] = [Place::Value, Place::Own];
+        let places: [fn(usize) -> Input; 2] = [Input::Value, Input::Own];
         for (values, place) in [Some(values), package.own.as_ref()].into_iter().zip(places) {
             let mut number = 0;
             drop(values.and_then(|values| {
@@ -85,7 +85,7 @@ impl<'p> Candidates<'p> {
             for digits in in_file(&laid.place, &source.text) {
                 let line = line_around(&source.text, &digits);
                 let inner = digits.start - line.start..digits.end - line.start;
-                let place = Place::File(file, digits.start);
+                let place = Input::File(file, digits.start);
                 all.push(Candidate { written: text.cut(line), digits: inner, place });
             }
         }
@@ -100,12 +100,12 @@ impl<'p> Candidates<'p> {
 
     /// Makes the chart's files and the values that Helm is to be given, with those of `changed` changed.
     pub fn inputs(&self, changed: &BTreeSet<usize>) -> (Vec<File>, String) {
-        let values = self.document(self.values, changed, Place::Value);
-        let own = self.package.own.as_ref().map(|own| self.document(own, changed, Place::Own));
+        let values = self.document(self.values, changed, Input::Value);
+        let own = self.package.own.as_ref().map(|own| self.document(own, changed, Input::Own));
         let own = own.map(|text| File { path: OWN_VALUES.to_owned(), bytes: text.into_bytes() });
         let files = self.package.files.iter().enumerate().map(|(number, file)| {
             let here = self.changes(changed, |place| match place {
-                Place::File(n, at) if *n == number => Some(Some(*at)),
+                Input::File(n, at) if *n == number => Some(Some(*at)),
                 _ => None,
             });
             let text = match &file.content {
@@ -118,7 +118,7 @@ impl<'p> Candidates<'p> {
     }
 
     /// Writes values with those of `changed` changed.
-    fn document(&self, values: &Value, changed: &BTreeSet<usize>, at: fn(usize) -> Place) -> String {
+    fn document(&self, values: &Value, changed: &BTreeSet<usize>, at: fn(usize) -> Input) -> String {
         let mut number = 0;
         let new = values.with_scalars(&mut |scalar| {
             let here = self.changes(changed, |place| (*place == at(number)).then_some(None));
@@ -136,7 +136,7 @@ impl<'p> Candidates<'p> {
     fn changes(
         &self,
         changed: &BTreeSet<usize>,
-        at: impl Fn(&Place) -> Option<Option<usize>>,
+        at: impl Fn(&Input) -> Option<Option<usize>>,
     ) -> Vec<(Range<usize>, usize)> {
         let of = |n: &usize| {
             let candidate = self.all.get(*n)?;

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// An object of the tree.
-type Place = (RepoPath, ObjectKey);
+type TreeObject = (RepoPath, ObjectKey);
 type Spot<'a> = (&'a RepoPath, &'a ObjectKey);
 
 /// What was rendered, each object with one set.
@@ -54,7 +54,7 @@ pub(super) fn settled<'a>(request: &Regenerate<'a>, renderer: &dyn Renderer, new
 /// Lists the files with an object that names no chart, that no set beside has marks of, and that no proven rendering gives.
 fn doubtful<'a>(works: &Works<'a>, beside: &'a [Committed]) -> BTreeSet<&'a RepoPath> {
     let proven = works.iter().filter_map(|(_, work)| work.as_ref().ok().filter(|work| work.is_proven()));
-    let given: BTreeSet<Place> = proven.flat_map(given).collect();
+    let given: BTreeSet<TreeObject> = proven.flat_map(given).collect();
     let claimed: BTreeSet<Spot<'_>> = beside.iter().flat_map(|set| claims(set, |_| true)).collect();
     let objects = works.iter().flat_map(|(set, _)| &set.files).flat_map(|file| {
         let manifest = &*file.manifest;
@@ -68,7 +68,7 @@ fn doubtful<'a>(works: &Works<'a>, beside: &'a [Committed]) -> BTreeSet<&'a Repo
 }
 
 /// Lists the objects that the chart of a set gives.
-fn given(work: &Work<'_>) -> BTreeSet<Place> {
+fn given(work: &Work<'_>) -> BTreeSet<TreeObject> {
     let placed = work.best.iter().flat_map(|best| best.placed.all());
     placed.map(|(file, object)| (file.path.clone(), object.key.clone())).collect()
 }
@@ -113,12 +113,12 @@ impl<'a> Settled<'a> {
         let gives = |(set, work): &(&'a Committed, Result<Work<'a>, Cause>)| {
             (&*set.chart, work.as_ref().map(given).unwrap_or_default())
         };
-        let all: Vec<(&str, BTreeSet<Place>)> = works.iter().chain(beside).map(gives).collect();
+        let all: Vec<(&str, BTreeSet<TreeObject>)> = works.iter().chain(beside).map(gives).collect();
         for (n, (set, mut work)) in works.into_iter().enumerate() {
             let count = claims(set, |_| true).count();
-            let gives = |place: &Place| all.get(n).is_some_and(|(_, own)| own.contains(place));
+            let gives = |place: &TreeObject| all.get(n).is_some_and(|(_, own)| own.contains(place));
             // What both give is of the one that gives more than the other has: it is none that has that by labels alone.
-            let giver = |place: &Place| {
+            let giver = |place: &TreeObject| {
                 let others = all.iter().enumerate().filter(|(m, _)| *m != n).map(|(_, other)| other);
                 let mut others = others.filter(|(_, given)| given.contains(place));
                 others.find(|(_, given)| !gives(place) || given.len() > count).map(|(chart, _)| *chart)
