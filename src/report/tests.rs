@@ -477,5 +477,12 @@ fn many_templates_are_counted_and_those_that_name_a_release_listed() {
         );
         assert!(!text.contains("templates/91.yaml") && text.contains("7 files not read"), "{text}");
     }
-    assert!(many.render(Style { format: Format::Json, ..Style::default() }).contains("templates/91.yaml"));
+    let json = many.render(Style { format: Format::Json, ..Style::default() });
+    let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let (named, plain) = (&value["skipped"][TEMPLATES], &value["skipped"][TEMPLATES + 1]);
+    assert_eq!(
+        (&named["names"], &plain["path"]),
+        (&serde_json::json!(["edge-26.8.2"]), &"charts/web/templates/91.yaml".into())
+    );
+    assert_eq!(plain["names"], serde_json::json!([]));
 }
