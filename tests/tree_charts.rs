@@ -84,6 +84,31 @@ fn values_and_literals_are_pins_of_what_reads_them() {
     }
 }
 
+#[test]
+fn the_order_of_what_a_chart_brings_is_known_by_helm_and_without() {
+    let app = |chart: &str, wave: u8| {
+        format!(
+            "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: {chart}, annotations: \
+             {{argocd.argoproj.io/sync-wave: '{wave}'}}}}\nspec:\n  source: {{repoURL: https://helm.linkerd.io/edge, \
+             chart: {chart}, targetRevision: {{{{ .Values.version }}}}}}\n  destination: {{name: a, namespace: linkerd}}\n"
+        )
+    };
+    let (crds, plane) = (app("linkerd-crds", 1), app("linkerd-control-plane", 2));
+    let tree = MemoryTree::new([
+        ("mesh/Chart.yaml", "apiVersion: v2\nname: mesh\nversion: 0.1.0\n"),
+        ("mesh/values.yaml", "version: 2026.8.2\n"),
+        ("mesh/templates/crds.yaml", crds.as_str()),
+        ("mesh/templates/plane.yaml", plane.as_str()),
+    ]);
+    for helm in [None, Some(evaluator(Helm::LIMITS, None))] {
+        let found = scanned(&tree, helm);
+        let told: Vec<_> =
+            found.facts.deployments.iter().map(|d| (d.path.as_str(), d.line, d.sync_wave)).collect();
+        let wanted = [("mesh/templates/crds.yaml", 1, Some(1)), ("mesh/templates/plane.yaml", 1, Some(2))];
+        assert_eq!(told, wanted);
+    }
+}
+
 /// Says whether a release that stands at a place (`path:line:column`) is one of those that move.
 fn moves(tree: &MemoryTree, inventory: &Inventory, place: &str) -> bool {
     let (file, column) = place.rsplit_once(':').unwrap();

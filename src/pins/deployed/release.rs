@@ -123,7 +123,8 @@ fn kind(deployer: Deployer) -> PinKind {
     }
 }
 
-/// Finds the line on which an object begins, or where there is none, on which the chart is named.
+/// Finds the line on which an object begins, or where there is none, on which the chart is named. One that Helm printed is
+/// where its template begins.
 fn line(release: &ChartRelease, object: Option<&Object>) -> Option<usize> {
     // Lists are long, and none comes before an object's kind and name.
     let of_object = |object: &Object| {
@@ -135,8 +136,9 @@ fn line(release: &ChartRelease, object: Option<&Object>) -> Option<usize> {
         Part::Written(at) if at.source.path == release.file => Some(at),
         _ => None,
     });
-    let first = first.min_by_key(|at| at.span.start)?;
-    Some(crate::yaml::position(&first.source.text, first.span.start).0)
+    let printed = object.is_some_and(|object| object.file == release.file).then_some(1);
+    let first = first.min_by_key(|at| at.span.start);
+    first.map(|at| crate::yaml::position(&at.source.text, at.span.start).0).or(printed)
 }
 
 /// Takes version and values, and says whose chart it is.
