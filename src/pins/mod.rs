@@ -320,7 +320,7 @@ pub struct Skipped {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// The releases that its text names: an unreadable file that holds one of a stage's old versions blocks it.
-    #[serde(rename = "names")]
+    #[serde(rename = "releases")]
     pub versions: Vec<EdgeVersion>,
 }
 

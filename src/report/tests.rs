@@ -481,8 +481,8 @@ fn many_templates_are_counted_and_those_that_name_a_release_listed() {
     let value: serde_json::Value = serde_json::from_str(&json).unwrap();
     let (named, plain) = (&value["skipped"][TEMPLATES], &value["skipped"][TEMPLATES + 1]);
     assert_eq!(
-        (&named["names"], &plain["path"]),
+        (&named["releases"], &plain["path"]),
         (&serde_json::json!(["edge-26.8.2"]), &"charts/web/templates/91.yaml".into())
     );
-    assert_eq!(plain["names"], serde_json::json!([]));
+    assert_eq!(plain["releases"], serde_json::json!([]));
 }
