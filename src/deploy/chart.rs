@@ -47,6 +47,8 @@ pub struct ChartRelease {
     pub beside: Vec<Scalar>,
     /// Whether the object is a part of one that is not known here: its name stands for the chart's.
     pub is_part: bool,
+    /// Whether the object is a patch, or what patches are laid over: what it does not say, another one may.
+    pub is_partial: bool,
     /// Whether its version is known elsewhere only if somebody sets what the tree leaves open: one who applies it, a variable
     /// with a default.
     pub is_supposed: bool,
@@ -178,6 +180,7 @@ impl ChartRelease {
             filter: None,
             beside: Vec::new(),
             is_part: false,
+            is_partial: false,
             is_supposed: false,
             is_off: false,
             release: Scalar::made(""),

@@ -475,7 +475,7 @@ impl<R: Default + Send> Builder<'_, R> {
     fn shadowed(&self, objects: &[Object], cluster: &Cluster<'_>, said: &mut Said<R>) {
         for object in objects {
             match kinds::asks(&object.group(), &object.kind()) {
-                true => drop(self.release(object, cluster, said)),
+                true => drop(self.release(object, true, cluster, said)),
                 false if kinds::leads(&object.group(), &object.kind()) => {}
                 false if (self.entries.mentions)(object) => {
                     (self.take)(&mut said.facts, Fact::Object(object, cluster));

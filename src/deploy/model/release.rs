@@ -28,7 +28,8 @@ impl<R: Default + Send> Builder<'_, R> {
             let sources = kinds::sources(object, &cluster);
             let asks = object.by.as_ref().unwrap_or(&object.file);
             for own in &self.variants(&cluster, &sources, &[asks], &mut said.facts) {
-                let release = self.release(object, &Cluster::within(own.iter().copied(), &cluster), said);
+                let own = &Cluster::within(own.iter().copied(), &cluster);
+                let release = self.release(object, !is_deployed, own, said);
                 let release = release.filter(|_| is_deployed && object.group() != flux::SOURCES);
                 release.iter().for_each(|release| self.used(release, &mut said.facts));
             }
@@ -65,10 +66,12 @@ impl<R: Default + Send> Builder<'_, R> {
         all
     }
 
-    /// Hands over the chart that an object asks for, and what is done to the chart's objects; returns the chart.
+    /// Hands over the chart that an object asks for, and what is done to the chart's objects; returns the chart. `is_partial`
+    /// says whether the object is a patch, or what patches are laid over.
     pub(super) fn release(
         &self,
         object: &Object,
+        is_partial: bool,
         cluster: &Cluster<'_>,
         said: &mut Said<R>,
     ) -> Option<ChartRelease> {
@@ -91,6 +94,7 @@ impl<R: Default + Send> Builder<'_, R> {
         match &mut release {
             Some(release) => {
                 release.is_supposed = filled.is_some();
+                release.is_partial = is_partial;
                 let deployer = if is_release { deployer_of(object) } else { deployer };
                 let object = is_release.then_some(object);
                 let asked = Asked { release, deployer, object, after, cluster };

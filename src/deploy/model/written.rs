@@ -57,13 +57,13 @@ impl<R: Default + Send> Builder<'_, R> {
         for root in &kept.roots {
             // One that is deployed as it stands there was read as such.
             if !seen.knows(root) {
-                self.written((root, false), all, if is_built { &mut *covered } else { &mut *said });
+                self.written(root, !is_alone, all, if is_built { &mut *covered } else { &mut *said });
             }
             // What its patch replaces is in the template all the same.
             let mut unpatched = root.clone();
             let spec = unpatched.value.entry_mut("spec");
             if spec.and_then(|spec| spec.remove("templatePatch")).is_some() {
-                self.written((&unpatched, true), all, said);
+                self.written(&unpatched, true, all, said);
             }
         }
     }
@@ -113,9 +113,9 @@ impl<R: Default + Send> Builder<'_, R> {
         facts
     }
 
-    /// Reads what an Application, or a set of them, says itself, as its file has it; without its patch a template may be a
-    /// part.
-    fn written(&self, (root, is_unpatched): (&Object, bool), cluster: &Cluster<'_>, said: &mut Said<R>) {
+    /// Reads what an Application, or a set of them, says itself, as its file has it; `is_partial` says whether it is a patch,
+    /// or what patches are laid over.
+    fn written(&self, root: &Object, is_partial: bool, cluster: &Cluster<'_>, said: &mut Said<R>) {
         let (deployer, made) = match &*root.kind() {
             "Application" => (Deployer::Application, vec![root.clone()]),
             "ApplicationSet" => {
@@ -126,13 +126,11 @@ impl<R: Default + Send> Builder<'_, R> {
         };
         for object in made {
             let Some(own) = argo::without_folders(&object) else { continue };
-            let Build { charts, strays, idle, images, .. } = argo::application(&own, cluster, self.files);
+            let Build { mut charts, strays, idle, images, .. } = argo::application(&own, cluster, self.files);
+            // A version that a template leaves out is its patch's to say.
+            charts.iter_mut().for_each(|release| release.is_partial = is_partial);
             let facts = &mut said.facts;
             for release in &charts {
-                // A version that the template leaves out is its patch's to say.
-                let part = (is_unpatched && release.version.is_none())
-                    .then(|| ChartRelease { is_part: true, ..release.clone() });
-                let release = part.as_ref().unwrap_or(release);
                 let (object, after) = (Some(root), After::Wave(argo::sync_wave(&object)));
                 (self.take)(facts, Fact::Release(Asked { release, deployer, object, after, cluster }));
             }
@@ -163,8 +161,10 @@ impl<R: Default + Send> Builder<'_, R> {
     ) {
         for stray in strays {
             match &*stray.kind() {
-                "HelmRelease" | "HelmChart" | "OCIRepository" => drop(self.release(stray, cluster, said)),
-                "Application" => self.written((stray, false), cluster, said),
+                "HelmRelease" | "HelmChart" | "OCIRepository" => {
+                    drop(self.release(stray, true, cluster, said))
+                }
+                "Application" => self.written(stray, true, cluster, said),
                 _ => {}
             }
             (self.take)(&mut said.facts, Fact::Part(stray, cluster, charts));

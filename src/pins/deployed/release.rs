@@ -309,7 +309,7 @@ fn version(
     }
     match (&ours, &release.version) {
         (Some(ours), Some(version)) => claims.take(version, &spec(ours)),
-        (Some(_), None) if unpacked || release.is_part => {}
+        (Some(_), None) if unpacked || release.is_part || release.is_partial => {}
         (Some(ours), None) => claims.take_floating(&release.chart, &spec(ours)),
         // Linkerd's charts may be kept under other names; its releases are called as its charts are.
         (None, Some(version)) if is_called_as_ours(release) => claims.take_not_followed(version),
