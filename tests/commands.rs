@@ -222,6 +222,16 @@ fn a_plan_says_why_every_pin_stays() {
 }
 
 #[test]
+fn what_cannot_be_edited_is_told_where_all_else_is_there() {
+    let key = "      version: \"2026.8.2\"";
+    let (twice, there) = (format!("{key}\n{key}"), MESH[2].1.replace("26.8.2", "26.8.3"));
+    let twice = MESH[1].1.replace(key, &twice);
+    let scene = Scene::new(&[MESH[0], (MESH[1].0, &twice), (MESH[2].0, &there)]);
+    let told = "platform: on hold: every pin stays (up-to-date, duplicate-key), as `uplinker pins` shows";
+    let _ = scene.command("plan").done().exits(0).prints(&[told]);
+}
+
+#[test]
 fn what_takes_new_releases_by_itself_is_said_to() {
     let crds = MESH[1].1.replace("2026.8.2", ">=2026.1.1");
     let scene = Scene::new(&[MESH[0], (MESH[1].0, &crds)]);

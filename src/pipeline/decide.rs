@@ -71,8 +71,19 @@ impl Case<'_> {
         Some(Hold { reason, release: Some(to), until: None })
     }
 
-    /// Decides.
+    /// Decides. Where what may move is there, what cannot be edited may still be behind.
     pub(super) fn decide(&self, operator: &Operator<'_>, landed: &dyn Landed) -> Result<Decision, Error> {
+        let behind = |hold: &Hold| {
+            let at = hold.release.filter(|_| hold.reason == HoldReason::UpToDate);
+            at.filter(|_| self.pins().any(plan::cannot_be_edited)).and_then(|at| self.resting_at(at))
+        };
+        Ok(match self.choose(operator, landed)? {
+            Decision::Hold(hold) => Decision::Hold(behind(&hold).unwrap_or(hold)),
+            decision => decision,
+        })
+    }
+
+    fn choose(&self, operator: &Operator<'_>, landed: &dyn Landed) -> Result<Decision, Error> {
         if let Some(hold) = self.resting() {
             return Ok(Decision::Hold(hold));
         }

@@ -75,8 +75,8 @@ pub fn plan(request: &Request<'_>) -> Result<Option<Plan>, PlanBlocked> {
     }))
 }
 
-/// Returns why the pins of a stage stay where something of it is behind a release, since its chart is in a range that does not
-/// take it; `None` where nothing is.
+/// Returns why the pins of a stage stay where something of it is behind a release, since it cannot be edited or its chart is in a
+/// range that does not take it; `None` where nothing is.
 pub fn resting_at(
     inventory: &Inventory,
     target: &Target,
@@ -88,7 +88,9 @@ pub fn resting_at(
     let judged = judge(inventory, target, to, knowledge, options);
     let mine = || judged.iter().filter(|m| m.pin.stage == stage && m.pin.kind != PinKind::Other);
     let is_kept = |m: &Judged| m.pin.stays.is_none() && m.reason() == Some(Reason::ChartStays);
-    mine().any(is_kept).then(|| mine().filter_map(Judged::reason).collect())
+    let is_stuck =
+        |m: &Judged| m.reason().is_some_and(obstructs) && edge_of(&m.pin).is_some_and(|at| at < to);
+    mine().any(|m| is_kept(m) || is_stuck(m)).then(|| mine().filter_map(Judged::reason).collect())
 }
 
 /// Returns the pins of a stage that are known to be behind and cannot be edited. Where a pin's release cannot be
@@ -214,6 +216,18 @@ mod tests {
         let stays = BTreeSet::from([Reason::Range, Reason::ChartStays]);
         assert_eq!(why("~2026.7.0", "edge-26.7.1"), (true, Some(stays)));
         assert_eq!(why("~2026.8.0", "edge-26.8.3"), (true, None));
+    }
+
+    #[test]
+    fn what_cannot_be_edited_is_not_up_to_date_beside_what_is() {
+        let (all, to) = (Target::default_all(), edge("edge-26.8.3"));
+        let why = |crds: &str| {
+            let build = Build::default().chart("a.yaml", "linkerd-crds", crds).stays(Reason::Shared);
+            let build = build.chart("b.yaml", "linkerd-control-plane", "2026.8.3");
+            resting_at(&build.inventory(), &all, Stage::Platform, to, built_in(), &Options::default())
+        };
+        assert_eq!(why("2026.8.2"), Some(BTreeSet::from([Reason::Shared, Reason::UpToDate])));
+        assert_eq!(why("2026.8.3"), None);
     }
 
     #[test]

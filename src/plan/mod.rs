@@ -48,7 +48,7 @@ pub use judge::{Ranges, forecast, judge, resolve, set_aside, set_aside_own};
 pub use make::{PlanBlocked, Stuck, plan, resting_at};
 pub use needs::{Source, needs, needs_towards, resting, source};
 pub use split::{Parts, Split, Wanted, narrowed, newest, split};
-pub use standing::{deployed_at, edge_of, old_chart, steps_from};
+pub use standing::{cannot_be_edited, deployed_at, edge_of, old_chart, steps_from};
 pub use target::{Assignment, Overlap, assign};
 pub use title::title;
 pub use wave::{Wave, WaveShare};

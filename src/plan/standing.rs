@@ -48,6 +48,11 @@ pub(super) fn obstructs(reason: Reason) -> bool {
     )
 }
 
+/// Tells whether a pin should move and cannot be edited.
+pub fn cannot_be_edited(pin: &Pin) -> bool {
+    pin.stays.is_some_and(obstructs)
+}
+
 /// Tells whether a pin moves, or ought to: what cannot be edited somebody sets by hand, to the same release. What an encrypted
 /// object of a committed manifest says of its release is nothing but a note, which stays.
 pub(super) fn ought_to_move(pin: &Pin) -> bool {
