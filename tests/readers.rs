@@ -314,6 +314,7 @@ fn values_whose_chart_is_said_elsewhere_stay_and_the_pull_request_warns() {
     scene.feed.publish(release("edge-26.8.3", "2026-08-15T09:00:00Z"));
     let body = body(&scene);
     assert!(body.contains("the version of its chart is not in this repository"), "{body}");
+    assert!(body.contains("is for linkerd-viz is not known here"), "{body}");
     assert_eq!(scene.repo.read("main", "mesh/all.yaml"), scene.repo.read(PLATFORM, "mesh/all.yaml"));
 }
 

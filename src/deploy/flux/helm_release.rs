@@ -11,7 +11,7 @@ use super::{
     APIS, ARTIFACT, KUSTOMIZATIONS, envsubst,
     kustomization::added,
     sources::{Reader, Sourced},
-    substitute::{Variables, is_whole},
+    substitute::{Variables, asked_versions, is_whole, note_asked},
 };
 use crate::{
     deploy::{
@@ -115,31 +115,27 @@ pub fn laid_over(files: &dyn Files, file: &RepoPath, own: &Value, options: &Valu
     kustomize::build_over(files, file, &added(files, file.folder(), own, options))
 }
 
-/// Fills a HelmRelease that nobody in the tree applies: whoever does may substitute variables. `None` where it has none. Its
-/// version is a place of its own then, unless `handed_on` names one of its variables.
+/// Fills a HelmRelease, or the source of a chart, that nobody in the tree applies: whoever does may substitute variables. `None`
+/// where it has none. Its version is a place of its own then, unless `handed_on` names one of its variables.
 pub fn unapplied(object: &Object, files: &dyn Files, handed_on: Option<&BTreeSet<String>>) -> Option<Object> {
     let is_applied = object.by.as_ref().is_some_and(|by| !kustomize::is_kustomization(by.name()));
     if is_applied {
         return None;
     }
-    let value = Variables::elsewhere().fill(object, files, &mut Vec::new())?;
-    let mut filled = Object { value, ..object.clone() };
-    let is_handed_on = |asked: &&Scalar| {
+    let filled = Variables::elsewhere().fill(object, files, &mut Vec::new())?;
+    let is_handed_on = |asked: &Scalar| {
         handed_on.is_none_or(|given| envsubst::names(asked).iter().any(|name| given.contains(name)))
     };
-    let asked = object.value.scalar(&["spec", "chart", "spec", "version"]);
-    if let Some(asked) = asked.filter(|asked| !is_handed_on(asked)) {
-        note_asked(&mut filled.value, asked);
-    }
+    let asked = asked_versions(&filled, object, &|asked| !is_handed_on(asked));
+    // Of a source the rest is as it is written.
+    let value = match object.kind() == "HelmRelease" {
+        true => filled,
+        false if asked.is_empty() => return None,
+        false => object.value.clone(),
+    };
+    let mut filled = Object { value, ..object.clone() };
+    asked.into_iter().for_each(|version| note_asked(&mut filled.value, version));
     Some(filled)
-}
-
-/// Notes where the version stands that somebody else is asked for: that is all that is known of it.
-fn note_asked(release: &mut Value, asked: &Scalar) -> Option<()> {
-    let chart = release.entry_mut("spec")?.entry_mut("chart")?.entry_mut("spec")?;
-    let version = chart.scalar(&["version"])?.asked_by(asked);
-    chart.insert("version", Value::Scalar(version));
-    Some(())
 }
 
 /// Reads the chart of a HelmChart or an OCIRepository, whoever asks for it; `None` where it names none.

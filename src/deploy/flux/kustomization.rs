@@ -10,7 +10,7 @@ use super::{
     ARTIFACT, KUSTOMIZATIONS, SOURCES,
     artifact::{Artifact, steps},
     ignored::Ignored,
-    substitute::Variables,
+    substitute::{Variables, note_versions},
 };
 use crate::{
     deploy::{
@@ -128,7 +128,8 @@ pub fn kustomization(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) 
         for object in &mut build.objects {
             let fill = |other: &Variables| other.fill(object, files, &mut Vec::new());
             let others: Vec<Value> = shadowed.iter().filter_map(fill).collect();
-            if let Some(value) = variables.fill(object, files, &mut build.notes) {
+            if let Some(mut value) = variables.fill(object, files, &mut build.notes) {
+                note_versions(&mut value, object);
                 object.value = value;
             }
             let others = others.into_iter().filter(|value| *value != object.value);

@@ -21,6 +21,14 @@ const SUBSTITUTE: &str = "kustomize.toolkit.fluxcd.io/substitute";
 /// Maps of one Kustomization that are laid over the others.
 const SHADOWED: usize = 20;
 
+/// Where objects have the version of a chart.
+const VERSIONS: [(&str, &[&str]); 4] = [
+    ("HelmRelease", &["spec", "chart", "spec", "version"]),
+    ("HelmChart", &["spec", "version"]),
+    ("OCIRepository", &["spec", "ref", "tag"]),
+    ("OCIRepository", &["spec", "ref", "semver"]),
+];
+
 /// The variables of one Kustomization.
 #[derive(Clone, Debug, Default)]
 pub struct Variables {
@@ -182,6 +190,35 @@ impl Variables {
             return None;
         }
         Some(Scalar::unknown(&who))
+    }
+}
+
+/// Fills a version that only somebody else knows with where it stands: that is all that is known of it.
+pub(super) fn note_versions(filled: &mut Value, written: &Object) {
+    let asked = asked_versions(filled, written, &|_| true);
+    asked.into_iter().for_each(|version| note_asked(filled, version));
+}
+
+/// Lists the versions that somebody else is asked for, with where each stands.
+pub(super) fn asked_versions(
+    filled: &Value,
+    written: &Object,
+    is_asked: &dyn Fn(&Scalar) -> bool,
+) -> Vec<(&'static [&'static str], Scalar)> {
+    let of_kind = VERSIONS.iter().filter(|(kind, _)| written.kind() == *kind);
+    let asked = of_kind.filter_map(|(_, path)| {
+        let asked = written.value.scalar(path).filter(|asked| is_asked(asked))?;
+        Some((*path, filled.scalar(path)?.asked_by(asked)))
+    });
+    asked.filter(|(_, version)| version.unknown_to().is_some()).collect()
+}
+
+/// Puts the version of a chart where it stands.
+pub(super) fn note_asked(value: &mut Value, (path, version): (&[&str], Scalar)) {
+    let Some((key, above)) = path.split_last() else { return };
+    let into = above.iter().try_fold(value, |value, key| value.entry_mut(key));
+    if let Some(into) = into {
+        into.insert(key, Value::Scalar(version));
     }
 }
 

@@ -76,7 +76,8 @@ impl<R: Default + Send> Builder<'_, R> {
         said: &mut Said<R>,
     ) -> Option<ChartRelease> {
         let is_release = object.kind() == "HelmRelease";
-        let filled = is_release.then(|| flux::unapplied(object, self.files, self.handed_on.get())).flatten();
+        let may_ask = is_release || object.group() == flux::SOURCES;
+        let filled = may_ask.then(|| flux::unapplied(object, self.files, self.handed_on.get())).flatten();
         let object = filled.as_ref().unwrap_or(object);
         let (mut release, deployer) = match kinds::of(object) {
             Some(Kind { makes: Makes::Chart(read), deployer, .. }) => {
