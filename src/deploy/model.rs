@@ -115,13 +115,13 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
     let mut covered: Vec<Kept> = Vec::new();
     let mut last = Last { asking, lone: entries.lone, ..Last::default() };
     for _ in 0..WAVES {
-        let mut todo = queue.take(&mut last, &mut seen);
+        let outer = in_cluster(&raw, &built, &from_builds);
+        let mut todo = queue.take(&mut last, &mut seen, &outer);
         if todo.is_empty() {
             break;
         }
         let beyond = todo.split_off(todo.len().min(ROOTS.saturating_sub(built.len())));
         found.deployed.push(builder.left(&beyond, Bound::Roots(ROOTS)));
-        let outer = in_cluster(&raw, &built, &from_builds);
         let gathered = parallel::fold(&todo, |gathered: &mut Gathered<R>, root| {
             let own = root.from.and_then(|from| built.get(from)).map_or(&[][..], |kept| &kept.references);
             let before = gathered.begin(root.standing);
@@ -157,11 +157,11 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
             }
         }
     }
-    while let left @ [_, ..] = &*queue.take(&mut last, &mut seen) {
+    let all = in_cluster(&raw, &built, &from_builds);
+    while let left @ [_, ..] = &*queue.take(&mut last, &mut seen, &all) {
         found.deployed.push(builder.left(left, Bound::Waves(WAVES)));
     }
     found.covered = builder.covered(queue.filled(), (&raw, &built), &from_builds);
-    let all = in_cluster(&raw, &built, &from_builds);
     found.covered.extend(builder.merged_over(covered, &all));
     parts.extend(builder.hand_over_all(&built, &all, &mut found));
     let read = |read: &mut AsWritten<R>, file: &Written| {

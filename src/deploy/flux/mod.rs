@@ -26,7 +26,7 @@ pub use helm_release::{
 };
 pub use kustomization::{concerns, flux_instance, handed_on, instance_concerns};
 pub use resource_set::{provided_by, providers, resource_set};
-pub use substitute::variable_sources;
+pub use substitute::{variable_sources, waits_for_variables};
 
 /// The group of HelmReleases.
 pub const RELEASES: &str = "helm.toolkit.fluxcd.io";

@@ -48,6 +48,18 @@ pub fn variable_sources<'c>(kustomization: &Object, cluster: &Cluster<'c>) -> Ve
     found.collect()
 }
 
+/// Tells whether a Kustomization has variables from a map that is not there, or that asks for variables itself.
+pub fn waits_for_variables(kustomization: &Object, cluster: &Cluster<'_>) -> bool {
+    let build = kustomization.value.path(&["spec", "postBuild"]);
+    let mut from = build.into_iter().flat_map(|build| build.list_at("substituteFrom"));
+    let asks = |map: &Object| map.value.scalars().iter().any(|text| text.text().contains("${"));
+    from.any(|from| match source(kustomization, from, cluster) {
+        Source::Here(map) => asks(map),
+        Source::Missing => false,
+        Source::Elsewhere => true,
+    })
+}
+
 /// Where the variables come from that a Kustomization refers to.
 enum Source<'c> {
     Here(&'c Object),

@@ -84,14 +84,25 @@ impl Queue {
         &self.filled
     }
 
-    /// Takes out those that can be built; once there are none, what waited for all others.
-    pub fn take(&mut self, last: &mut Last<'_>, seen: &mut Seen) -> Vec<Root> {
-        for queue in [&mut self.now, &mut self.later] {
-            if !queue.is_empty() {
-                return std::mem::take(queue);
+    /// Takes out those that can be built with what the cluster has so far; once there are none, what waited for all others.
+    pub fn take(&mut self, last: &mut Last<'_>, seen: &mut Seen, cluster: &Cluster<'_>) -> Vec<Root> {
+        if !self.now.is_empty() {
+            return std::mem::take(&mut self.now);
+        }
+        let waits = |root: &Root| match &root.what {
+            What::Object(object) => is_kustomization(object) && flux::waits_for_variables(object, cluster),
+            _ => false,
+        };
+        let (waiting, ready): (Vec<Root>, Vec<Root>) =
+            std::mem::take(&mut self.later).into_iter().partition(waits);
+        match (ready.is_empty(), waiting.is_empty()) {
+            (true, true) => last.take(seen),
+            (true, false) => waiting,
+            (false, _) => {
+                self.later = waiting;
+                ready
             }
         }
-        last.take(seen)
     }
 }
 
