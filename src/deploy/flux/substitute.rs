@@ -65,6 +65,7 @@ enum Source<'c> {
     Here(&'c Object),
     /// From nowhere: it is optional, and the only one that is known is another cluster's.
     Missing,
+    /// From what is not here: none is known, or another cluster's alone.
     Elsewhere,
 }
 
@@ -81,7 +82,10 @@ fn source<'c>(kustomization: &Object, from: &Value, cluster: &Cluster<'c>) -> So
     let found = cluster.find_own(wanted, &kustomization.files());
     let is_optional = is_true(from, &["optional"]);
     match found {
-        Some(map) if is_optional && cluster.is_anothers(map, kustomization, is_whole) => Source::Missing,
+        Some(map) if cluster.is_anothers(map, kustomization, is_whole) => match is_optional {
+            true => Source::Missing,
+            false => Source::Elsewhere,
+        },
         found => found.map_or(Source::Elsewhere, Source::Here),
     }
 }
