@@ -1,7 +1,8 @@
 //! Step 8, verify: what deploys the repository at a commit, a tag, or another branch.
 //!
 //! In: the moving pins, and who applies their files. Out: an `info` for each that a merge does not reach, since nothing is
-//! applied there until its revision is moved, and then all of it at once.
+//! applied there until its revision is moved, and then all of it at once. Proxies that a merge reaches beside a control plane that
+//! it does not are a `warn`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,7 +12,8 @@ use std::{
 use super::{CheckId, Checked, Finding, PRINTED, Verification, count};
 use crate::{
     deploy::{Object, Scalar, Source, TreeFiles, fleet::GitRepo, read},
-    pins::{Applier, PinKind, Revision},
+    linkerd::CONTROL_PLANE,
+    pins::{Applier, Pin, PinKind, Revision, Stage},
     repo::RepoPath,
     yaml::{Ceilings, position},
 };
@@ -20,6 +22,8 @@ pub(super) const ID: CheckId = CheckId::FixedRevision;
 
 /// What a file with an object of Fleet's has in it.
 const FLEET: &str = "fleet.cattle.io/";
+/// What proxies wait for.
+const BEFORE: &str = "the control plane has to run the release before its proxies do";
 
 pub(super) fn check(input: &Verification<'_>) -> Checked {
     let all = &input.inventory.facts.appliers;
@@ -30,17 +34,52 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         finding(&applier.name, applier.revision.as_ref()?, input.base)
             .map(|found| found.at(&applier.path, Some(applier.line)))
     });
-    let findings = findings.chain(of_fleet(input)).collect();
+    let findings = findings.chain(of_fleet(input)).chain(of_planes(input)).collect();
     Checked { looked_at: format!("the revisions of {}", count(appliers.len(), "root")), findings }
+}
+
+/// Warns of proxies that this merge moves where no merge moves their control plane: it is deployed at another revision alone.
+fn of_planes(input: &Verification<'_>) -> Vec<Finding> {
+    let appliers = |pin: &Pin| input.inventory.facts.appliers.get(&pin.path).map_or(&[][..], Vec::as_slice);
+    let proxies = || input.moving().map(|(pin, _)| pin).filter(|pin| pin.stage == Stage::DataPlane);
+    let mut found = BTreeMap::new();
+    let planes =
+        input.inventory.pins().filter(|pin| pin.stage == Stage::Platform && pin.is_of(CONTROL_PLANE));
+    for plane in planes {
+        let stays = |by: &&Applier| by.revision.as_ref().is_some_and(|at| left_at(at, input.base).is_some());
+        let all = appliers(plane);
+        for applier in all.iter().filter(|_| all.iter().all(|by| stays(&by))) {
+            let goes_ahead = |proxy: &Pin| {
+                let is_there = proxy.installations.iter().any(|name| plane.installations.contains(name));
+                is_there && appliers(proxy).iter().all(|by| by.revision != applier.revision)
+            };
+            let at = applier.revision.as_ref().and_then(|at| left_at(at, input.base));
+            if let Some((revision, hint)) = at.filter(|_| proxies().any(goes_ahead)) {
+                let reason = format!(
+                    "`{}` deploys the control plane of these proxies at `{revision}`, which a merge does not move: they go ahead of it",
+                    applier.name
+                );
+                let warning = Finding::warn(ID, reason).hint(format!("{hint} first: {BEFORE}"));
+                found.insert((&applier.path, applier.line), warning.at(&applier.path, Some(applier.line)));
+            }
+        }
+    }
+    found.into_values().collect()
+}
+
+/// Says where a revision stands that a merge does not move, and what does; `None` where the merge moves it.
+fn left_at<'r>(revision: &'r Revision, base: &str) -> Option<(&'r str, String)> {
+    match revision {
+        Revision::Fixed(name) => Some((name, "move that revision".to_owned())),
+        Revision::Branch(name) if is_moved(name, base) => None,
+        Revision::Branch(name) => Some((name, format!("merge `{base}` into `{name}`"))),
+    }
 }
 
 /// Says of who deploys something at a revision that a merge does not move it; `None` where it does.
 fn finding(name: &str, revision: &Revision, base: &str) -> Option<Finding> {
-    let (revision, hint) = match revision {
-        Revision::Fixed(name) => (name, "move that revision once this is merged".to_owned()),
-        Revision::Branch(name) if is_moved(name, base) => return None,
-        Revision::Branch(name) => (name, format!("merge `{base}` into `{name}` once this is merged")),
-    };
+    let (revision, hint) = left_at(revision, base)?;
+    let hint = format!("{hint} once this is merged");
     let reason = format!(
         "`{name}` is deployed at `{revision}`, which this merge does not move: it gets the change with a later one"
     );
@@ -127,6 +166,44 @@ mod tests {
         assert_eq!(found[0].place.as_ref().unwrap().line, Some(9));
         assert!(found[1].reason.starts_with("`stage` is deployed at `release`"), "{}", found[1].reason);
         assert_eq!(found[1].hint.as_deref(), Some("merge `main` into `release` once this is merged"));
+    }
+
+    #[test]
+    fn proxies_that_a_merge_reaches_before_their_control_plane_are_warned_of() {
+        let by = |name: &str, revision: Option<&str>| Applier {
+            name: name.to_owned(),
+            namespace: None,
+            path: path(&format!("{name}.yaml")),
+            line: 3,
+            flux: true,
+            prunes: false,
+            replaces: false,
+            waits: false,
+            revision: revision.map(|name| Revision::Branch(name.to_owned())),
+        };
+        let warned = |plane: &[Option<&str>], proxies: Option<&str>, of: &str| {
+            let plane = plane.iter().map(|at| by("mesh", *at)).collect();
+            let all = [(path("cp.yaml"), plane), (path("ns.yaml"), vec![by("shop", proxies)])];
+            let case = Case::default().data_plane().pins(|b| {
+                let plane = b.chart("cp.yaml", "linkerd-control-plane", "2026.8.3").serves(&[of]);
+                plane
+                    .proxy("ns.yaml", "edge-26.8.2")
+                    .serves(&["a"])
+                    .facts(|facts| facts.appliers = all.into())
+            });
+            let found = case.check(ID).into_iter().filter(|found| found.severity == Warn);
+            found.map(|found| found.reason).collect::<Vec<_>>()
+        };
+        let found = warned(&[Some("prod")], None, "a");
+        assert!(found.len() == 1 && found[0].starts_with("`mesh` deploys the control plane"), "{found:?}");
+        assert_eq!(warned(&[Some("main")], None, "a"), [""; 0], "the merge moves it");
+        assert_eq!(warned(&[Some("prod")], Some("prod"), "a"), [""; 0], "both are moved at once");
+        assert_eq!(
+            warned(&[Some("prod"), None], None, "a"),
+            [""; 0],
+            "one of these clusters has it by the merge"
+        );
+        assert_eq!(warned(&[Some("prod")], None, "b"), [""; 0], "it is another cluster's");
     }
 
     #[test]
