@@ -390,6 +390,37 @@ fn a_hold_tells_no_release_that_a_control_plane_runs() {
 }
 
 #[test]
+fn the_only_crds_of_helmfiles_are_those_of_control_planes_without() {
+    let helmfile = |charts: &[&str]| {
+        let release = |chart: &&str| {
+            format!("- {{name: {chart}, namespace: linkerd, chart: edge/{chart}, version: 2026.8.1}}\n")
+        };
+        let releases: String = charts.iter().map(release).collect();
+        format!("repositories: [{{name: edge, url: https://helm.linkerd.io/edge}}]\nreleases:\n{releases}")
+    };
+    let (crds, plane) = (helmfile(&["linkerd-crds"]), helmfile(&["linkerd-control-plane"]));
+    let both = helmfile(&["linkerd-crds", "linkerd-control-plane"]);
+    let application = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: mesh, namespace: argocd}\n\
+                       spec:\n  source: {repoURL: https://helm.linkerd.io/edge, chart: linkerd-control-plane, targetRevision: 2026.8.1}\n\
+                       \x20 destination: {server: https://kubernetes.default.svc, namespace: linkerd}\n";
+    let of = |crds: &str, own: &str, more: (&str, &str)| {
+        let whole = "helmfiles: [{path: crds/helmfile.yaml}, {path: local/helmfile.yaml}]\n";
+        let local = ("local/helmfile.yaml", own);
+        let found = scanned(&[("helmfile.yaml", whole), ("crds/helmfile.yaml", crds), local, more]);
+        let own = found.pins().filter(|pin| pin.is_of("linkerd-crds") && pin.path.folder() == "crds");
+        own.flat_map(|pin| pin.installations.iter()).map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(of(&crds, &plane, ("prod/helmfile.yaml", &*plane)), "prod root");
+    assert_eq!(of(&crds, &plane, ("prod/helmfile.yaml", &*both)), "root", "it brings its own");
+    assert_eq!(
+        of(&both, "releases: []\n", ("prod/helmfile.yaml", &*plane)),
+        "root",
+        "not without the other's"
+    );
+    assert_eq!(of(&crds, &plane, ("prod/mesh.yaml", application)), "root", "Argo CD brings that");
+}
+
+#[test]
 fn every_repository_tells_its_clusters_apart() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/installations");
     let mut repositories: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();

@@ -79,9 +79,36 @@ pub(super) fn name(
             pin.stays.get_or_insert(Reason::Suspended);
         }
     }
+    share_crds(pins, &marks);
     facts.labels = names.iter().cloned().zip(found.labels).collect();
     (facts.installations, facts.roots, facts.rootless) = (names, found.roots, !found.notes.is_empty());
     found.notes
+}
+
+/// Puts the only CRDs of the tree to the control planes too that helmfiles bring and to which nothing brings any: none runs
+/// without. A helmfile with CRDs and no control plane may be run by itself, whoever takes it in.
+fn share_crds(pins: &mut [Pin], marks: &[Mark]) {
+    let brings = |(_, (pin, mark)): &(usize, (&Pin, &Mark))| {
+        pin.is_of(linkerd::CRDS) && is_version(pin) && !pin.is_off && mark.role != Role::Other
+    };
+    let all = &*pins;
+    let crds: Vec<_> = (0..).zip(all.iter().zip(marks)).filter(brings).collect();
+    let Some((at, (only, _))) = crds.first().copied().filter(|_| crds.len() == 1) else { return };
+    let planes = || {
+        let planes = all.iter().zip(marks).filter(|(_, mark)| mark.role == Role::ControlPlane);
+        planes.map(|(pin, _)| pin).filter(|pin| !pin.is_off)
+    };
+    let is_run = |pin: &Pin| pin.kind == PinKind::Helmfile;
+    if !is_run(only) || planes().any(|plane| plane.path == only.path) {
+        return;
+    }
+    let others: BTreeSet<&Arc<str>> =
+        planes().filter(|plane| !is_run(plane)).flat_map(|plane| plane.installations.iter()).collect();
+    let run = planes().flat_map(|plane| plane.installations.iter()).filter(|name| !others.contains(name));
+    let theirs: BTreeSet<Arc<str>> = run.chain(only.installations.iter()).cloned().collect();
+    if let Some(pin) = pins.get_mut(at) {
+        pin.installations = theirs.into_iter().collect();
+    }
 }
 
 // === impl Inventory ===
