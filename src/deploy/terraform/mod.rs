@@ -5,6 +5,7 @@
 //! modules from elsewhere are known to others. Nothing is run: no provider, no backend.
 
 mod argo;
+mod atlantis;
 mod blocks;
 mod certain;
 mod csv;
@@ -184,16 +185,17 @@ fn evaluated(files: &dyn Files) -> Terraform {
         .map(|entry| entry.path.folder())
         .collect();
     let mut found = Terraform::default();
-    let load = |folder: &&str| ((*folder).to_owned(), Module::load(files, folder, &mut found.notes));
-    let modules: Modules = folders.iter().map(load).collect();
+    let projects = atlantis::projects(files);
+    let mut load = |folder: &str| Module::load(files, folder, &projects, &mut found.notes);
+    let modules: Modules = folders.iter().map(|folder| ((*folder).to_owned(), load(folder))).collect();
     let set = inputs::variable_files(files, &modules);
     let units = terragrunt::units(files, &set, &mut found.notes);
     let runs = Cell::new(RUNS);
     let named = units.iter().flat_map(|unit| &unit.named).collect();
     let tree = Tree { files, modules: &modules, units: &units, set: &set, named: &named, runs: &runs };
     let taken: BTreeSet<String> = modules.values().flat_map(Module::local_calls).collect();
-    let is_run = |folder: &String| units.iter().any(|unit| unit.module == *folder);
-    for module in modules.values().filter(|m| !taken.contains(&m.folder) || is_run(&m.folder)) {
+    let is_run = |own: &Module| own.is_project || units.iter().any(|unit| unit.module == own.folder);
+    for module in modules.values().filter(|m| !taken.contains(&m.folder) || is_run(m)) {
         runs::root(tree, module, &mut found);
     }
     found.configured = units.iter().flat_map(|unit| unit.reads.iter().cloned()).collect();

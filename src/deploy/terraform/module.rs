@@ -1,6 +1,9 @@
 //! A module: the blocks of the `*.tf` files of a folder, and the files that set its variables.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use hcl_edit::{
     expr::Expression,
@@ -31,6 +34,8 @@ pub(super) type Placed = (Arc<Source>, Expression);
 pub(super) struct Module {
     /// Its folder.
     pub folder: String,
+    /// Whether it is the folder of a project of Atlantis's.
+    pub is_project: bool,
     /// `locals`.
     pub locals: HashMap<String, Placed>,
     /// `variable` blocks.
@@ -61,9 +66,10 @@ pub(super) struct Variable {
 // === impl Module ===
 
 impl Module {
-    /// Reads the files of a folder; what cannot be read is noted.
-    pub fn load(files: &dyn Files, folder: &str, notes: &mut Vec<Note>) -> Self {
-        let mut module = Self { folder: folder.to_owned(), ..Self::default() };
+    /// Reads the files of a folder, which may be one of `projects`; what cannot be read is noted.
+    pub fn load(files: &dyn Files, folder: &str, projects: &BTreeSet<String>, notes: &mut Vec<Note>) -> Self {
+        let is_project = projects.contains(folder);
+        let mut module = Self { folder: folder.to_owned(), is_project, ..Self::default() };
         for entry in files.below(folder).iter().filter(|e| e.path.folder() == folder) {
             let name = entry.path.name();
             if is_name(name)
@@ -121,8 +127,8 @@ impl Module {
         }
     }
 
-    /// Tells whether it has what only a root has. One for others must not configure a provider, and its state is its caller's
-    /// (Terraform, "Providers Within Modules").
+    /// Tells whether somebody is said to run it, or it has what only a root has: one for others must not configure a provider, and
+    /// its state is its caller's (Terraform, "Providers Within Modules").
     pub fn is_root(&self, files: &dyn Files) -> bool {
         let is_of_root = |block: &Block| match block.ident.as_str() {
             "provider" => true,
@@ -131,7 +137,9 @@ impl Module {
         };
         let lock = RepoPath::resolve(&self.folder, LOCK);
         let mut blocks = self.blocks.iter().chain(&self.overrides);
-        blocks.any(|(_, block)| is_of_root(block)) || lock.is_some_and(|lock| files.has(lock.as_str()))
+        self.is_project
+            || blocks.any(|(_, block)| is_of_root(block))
+            || lock.is_some_and(|lock| files.has(lock.as_str()))
     }
 
     /// Tells whether it has to be given a variable.
