@@ -145,24 +145,26 @@ fn environment(
         let outcomes = loader.run.outcomes.get();
         names.extend(loader.names.take());
         taken.extend(loader.taken.take());
-        for (context, chart) in &charts {
-            let own = contexts.entry(context.clone()).or_default();
-            own.extend((!own.contains(chart)).then(|| chart.clone()));
+        for (context, chart) in charts {
+            let own = contexts.entry(context).or_default();
+            if !own.contains(&chart) {
+                own.push(chart);
+            }
         }
-        let charts = without_contexts(charts);
         let (read, notes, guards) = (loader.run.read.take(), loader.run.notes.take(), loader.guards.take());
-        found.take(Helmfile { charts, guards, read, notes, ..Helmfile::default() });
+        found.take(Helmfile { guards, read, notes, ..Helmfile::default() });
         if outcome + 1 >= outcomes {
             break;
         }
     }
-    for charts in contexts.values_mut().chain([&mut found.charts]) {
+    for charts in contexts.values_mut() {
         suppose(charts);
-        // What it is where nobody says otherwise is here.
+        // What it is in this cluster where nobody says otherwise is here.
         for release in charts.iter_mut().filter(|release| release.is_supposed) {
             release.version = release.version.as_ref().map(Scalar::unasked);
         }
     }
+    found.take(Helmfile { charts: contexts.values().flatten().cloned().collect(), ..Helmfile::default() });
     found.applied.applies = applies(path, name, contexts, &found.guards);
     for top in 0..SHADOWED {
         let loader = Loader::new(Run::new(files, spare, 0).topped(top), name);
