@@ -59,6 +59,8 @@ struct Plane {
     is_elsewhere: bool,
     /// Whether the repository has its version as code alone, which is not evaluated here.
     is_untold: bool,
+    /// Whether a value or a tag chooses what its controllers run, whatever its version is.
+    is_chosen: bool,
     /// Whether it stays as it is, whatever its pins say.
     is_suspended: bool,
     /// Whether it is among the files of the target, whichever part of them the target has.
@@ -141,8 +143,12 @@ impl ControlPlanes {
         let name = |name: &str| Some(name.to_owned()).filter(|name| name != NAMELESS);
         let behind = self.beside(proxy).filter_map(|(installation, plane)| {
             let is_suspended = plane.is_suspended;
-            let told = plane.ends.map(|(oldest, _)| oldest);
-            let told = told.or(self.configured.filter(|_| plane.is_untold));
+            let oldest = plane.ends.map(|(oldest, _)| oldest);
+            // What it runs in one outcome says nothing of another.
+            let told = match plane.is_untold && !plane.is_chosen {
+                true => self.configured.map(|named| oldest.map_or(named, |oldest| oldest.min(named))),
+                false => oldest,
+            };
             let running = told.filter(|_| !is_suspended);
             let waits = match running {
                 Some(oldest) => oldest < to,
@@ -196,6 +202,7 @@ impl Plane {
     }
 
     fn take(&mut self, pin: &Pin, version: Option<EdgeVersion>) {
+        self.is_chosen |= version.is_some() && pin.chooses_controllers;
         match (version, pin.stays_by_itself()) {
             (Some(version), _) => {
                 let (oldest, newest) = self.ends.unwrap_or((version, version));

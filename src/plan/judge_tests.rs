@@ -190,6 +190,23 @@ fn proxies_wait_for_a_control_plane_whose_version_is_code_unless_the_configurati
 }
 
 #[test]
+fn a_version_that_a_control_plane_has_in_one_outcome_is_not_that_of_another() {
+    let waits = |other: Build, configured: Option<&str>| {
+        let build = other.serves(&["a"]).chart("a.yaml", CP, "{{ chart }}").stays(Reason::NotFollowed);
+        let inventory = build.serves(&["a"]).proxy("ns.yaml", "edge-26.8.1").serves(&["a"]).inventory();
+        let planes = ControlPlanes::now(&inventory, &Target::default_all());
+        let planes = planes.with_configured(configured.map(edge));
+        inventory.pins().any(|pin| planes.behind(pin, edge("edge-26.8.3")).is_some())
+    };
+    let version = |release: &str| Build::default().chart("b.yaml", CP, release);
+    assert!(waits(version("2026.8.3"), None));
+    assert!(!waits(version("2026.8.3"), Some("edge-26.8.3")));
+    assert!(waits(version("2026.8.2"), Some("edge-26.8.3")), "it is that in one of them");
+    let value = Build::default().value("v.yaml", CP, "linkerdVersion", "edge-26.8.3");
+    assert!(!waits(value, None), "its controllers run that in both");
+}
+
+#[test]
 fn an_exact_version_stays_where_the_pattern_beside_it_does_not_take_the_release() {
     let of = |filter: &str| {
         let b = Build::default().chart("a.yaml", CP, "2026.7.2");
