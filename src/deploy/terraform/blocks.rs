@@ -1,4 +1,4 @@
-//! What blocks of a module say of themselves: resources, and data sources that only read the tree.
+//! What blocks of a module say of themselves: resources, modules, and data sources that only read the tree.
 //!
 //! Source: `kubernetes/data_source_kubectl_file_documents.go` and `data_source_kubectl_path_documents.go` of
 //! gavinbunney/terraform-provider-kubectl.
@@ -6,8 +6,9 @@
 use hcl_edit::structure::Block;
 
 use super::{
-    functions,
-    scope::{Scope, open, truth},
+    functions, instances,
+    module::is_meta,
+    scope::{Scope, member, open, truth},
     template::STEP,
 };
 use crate::{
@@ -23,19 +24,67 @@ use crate::{
 impl<'s> Scope<'s> {
     /// Evaluates what a resource is told, which is what it says of itself; what it becomes besides is not in the tree.
     pub fn argued(&self, kind: &str, name: &str) -> Option<Value> {
-        let (scope, block) = self.single("resource", kind, name)?;
+        let (scope, block) = self.block("resource", &[kind, name])?;
         let is_argument = |key: &str| block.body.get_attribute(key).is_some();
-        let body = scope.resource(block);
-        // Whoever reads a block reads a list of blocks.
-        Some(Value::map(body.entries().map(|(key, value)| match value {
-            Value::Map(_) if !is_argument(key) => (key, Value::list(vec![value.clone()])),
-            _ => (key, value.clone()),
-        })))
+        scope.of_instances(block, |scope| {
+            let body = scope.resource(block);
+            // Whoever reads a block reads a list of blocks.
+            Some(Value::map(body.entries().map(|(key, value)| match value {
+                Value::Map(_) if !is_argument(key) => (key, Value::list(vec![value.clone()])),
+                _ => (key, value.clone()),
+            })))
+        })
+    }
+
+    /// Evaluates an output of a module that lies in the tree, and has no instances beside itself.
+    pub fn output(&self, call: &str, output: &str) -> Option<Value> {
+        let (scope, block) = self.block("module", &[call]).filter(|(_, block)| !is_many(block))?;
+        scope.put_out(block, |name| name == output)?.entry(output).cloned()
+    }
+
+    /// Evaluates all outputs of a module that lies in the tree.
+    pub fn outputs(&self, call: &str) -> Option<Value> {
+        let (scope, block) = self.block("module", &[call])?;
+        scope.of_instances(block, |scope| scope.put_out(block, |_| true))
+    }
+
+    /// Evaluates outputs of one instance of a module.
+    fn put_out(&self, block: &Block, is_wanted: impl Fn(&str) -> bool) -> Option<Value> {
+        let child = self.modules.get(&self.module.called(block)?)?;
+        let given = block.body.attributes().filter(|a| !is_meta(a.key.as_str()));
+        let given = given.map(|a| (a.key.as_str().to_owned(), self.eval(&a.value))).collect();
+        let frame = self.budget.frame();
+        let mut found = Value::empty();
+        for (own, output) in child.blocks.iter().filter(|(_, block)| block.ident.as_str() == "output") {
+            let name = output.labels.first().map(|label| label.as_str()).unwrap_or_default();
+            let Some(value) = output.body.get_attribute("value").filter(|_| is_wanted(name)) else {
+                continue;
+            };
+            let scope = Scope { module: child, inputs: &given, frame, ..self.elsewhere(own) };
+            found.insert(name, self.named(scope.eval(&value.value))?);
+        }
+        Some(found)
+    }
+
+    /// Evaluates a block, where it has instances each of these: by the keys of `for_each`, or by their numbers.
+    fn of_instances(&self, block: &Block, each: impl Fn(&Self) -> Option<Value>) -> Option<Value> {
+        if !is_many(block) {
+            return each(self);
+        }
+        if block.body.get_attribute("for_each").is_none() {
+            return Some(Value::list(instances(self, block).iter().map(each).collect::<Option<_>>()?));
+        }
+        let mut found = Value::empty();
+        for scope in instances(self, block) {
+            let key = scope.text(&member(&scope.bound("each")?, "key")?)?;
+            found.insert(&key, each(&scope)?);
+        }
+        Some(found)
     }
 
     /// Evaluates a data source; `None` for one that is known to Terraform alone.
     pub fn data(&self, kind: &str, name: &str) -> Option<Value> {
-        let (scope, block) = self.single("data", kind, name)?;
+        let (scope, block) = self.block("data", &[kind, name]).filter(|(_, block)| !is_many(block))?;
         let texts = match kind {
             "kubectl_file_documents" => vec![scope.eval(&block.body.get_attribute("content")?.value)],
             "kubectl_path_documents" => scope.files_of(block)?,
@@ -89,18 +138,21 @@ impl<'s> Scope<'s> {
         Some(format!("/{root}/{version}{place}/{kind}s/{}", of(&["metadata", "name"])))
     }
 
-    /// Finds a block that has no instances beside itself, with the scope of its file.
-    fn single(&self, ident: &str, kind: &str, name: &str) -> Option<(Self, &'s Block)> {
+    /// Finds a block, with the scope of its file.
+    fn block(&self, ident: &str, labels: &[&str]) -> Option<(Self, &'s Block)> {
         let is_it = |block: &Block| {
-            let labels = block.labels.iter().map(|label| label.as_str());
-            block.ident.as_str() == ident && labels.eq([kind, name])
+            let own = block.labels.iter().map(|label| label.as_str());
+            block.ident.as_str() == ident && own.eq(labels.iter().copied())
         };
         let module = self.module;
         let (source, block) = module.blocks.iter().find(|(_, block)| is_it(block))?;
-        let is_counted = |key: &str| block.body.get_attribute(key).is_some();
-        let is_many = ["for_each", "count"].into_iter().any(is_counted);
-        (!is_many).then(|| (self.elsewhere(source), block))
+        Some((self.elsewhere(source), block))
     }
+}
+
+/// Tells whether a block has instances.
+fn is_many(block: &Block) -> bool {
+    ["for_each", "count"].iter().any(|key| block.body.get_attribute(key).is_some())
 }
 
 /// Cuts a text where a document begins.
@@ -160,5 +212,43 @@ mod tests {
         assert_eq!(found(plain, of), ["Namespace a", "Application b r/m/a.yaml:${v}"]);
         let elsewhere = "kubectl_file_documents\" \"d\" {\n  content = data.http.x.body";
         assert_eq!(found(elsewhere, "data.kubectl_file_documents.d.manifests"), [""; 0]);
+    }
+
+    /// Returns where the versions of linkerd-viz were written, which `of` leads to from a chart or module with instances.
+    fn led(instances: &str, of: &str) -> Vec<String> {
+        let main = format!(
+            "variable \"unset\" {{}}\nresource \"helm_release\" \"crds\" {{\n  {instances}\n  chart = \"linkerd-crds\"\n  \
+             version = \"2026.8.2\"\n}}\nmodule \"mesh\" {{\n  {instances}\n  source = \"./mesh\"\n  edge = \"2026.8.1\"\n}}\n\
+             resource \"helm_release\" \"viz\" {{\n  {of}\n  chart = \"linkerd-viz\"\n}}\n"
+        );
+        let mesh = "variable \"edge\" {}\noutput \"edge\" {\n  value = var.edge\n}\n";
+        let found = terraform(&files(&[("r/main.tf", main.as_str()), ("r/mesh/main.tf", mesh)]));
+        let viz = found.charts.iter().filter(|chart| chart.chart.text() == "linkerd-viz");
+        let origins = viz.filter_map(|chart| chart.version.as_ref()?.origins().next());
+        origins.map(|at| at.text().to_owned()).collect()
+    }
+
+    #[test]
+    fn instances_are_known_by_their_keys() {
+        let (chart, module) = (["2026.8.2"], ["2026.8.1"]);
+        let keyed = "for_each = toset([\"a\"])";
+        assert_eq!(led(keyed, "version = helm_release.crds[\"a\"].version"), chart);
+        assert_eq!(led(keyed, "version = module.mesh[\"a\"].edge"), module);
+        assert_eq!(led(keyed, "for_each = helm_release.crds\n  version = each.value.version"), chart);
+        assert_eq!(led(keyed, "version = [for mesh in module.mesh : mesh.edge][0]"), module);
+        let counted = "count = 2";
+        assert_eq!(led(counted, "version = helm_release.crds[1].version"), chart);
+        assert_eq!(led(counted, "count = 1\n  version = module.mesh[count.index].edge"), module);
+        assert_eq!(led(counted, "version = helm_release.crds.*.version[0]"), chart);
+        assert_eq!(led("", "version = values(module.mesh)[0]"), module);
+        let is_release = |text: &String| text.starts_with("2026");
+        for (instances, of) in [
+            (keyed, "version = helm_release.crds[\"b\"].version"),
+            (keyed, "version = module.mesh.edge"),
+            (counted, "version = helm_release.crds[2].version"),
+            ("for_each = var.unset", "version = helm_release.crds[\"a\"].version"),
+        ] {
+            assert!(!led(instances, of).iter().any(is_release), "{of}");
+        }
     }
 }

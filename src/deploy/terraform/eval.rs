@@ -11,7 +11,6 @@ use hcl_edit::{
 use super::{
     certain::of_certain,
     functions::{self, ordered},
-    module::is_meta,
     named, parse,
     scope::{Choice, Element, Scope, boolean, made, member, number, open, rooted, truth},
 };
@@ -235,7 +234,7 @@ impl<'s> Scope<'s> {
         }
     }
 
-    fn bound(&self, name: &str) -> Option<Value> {
+    pub fn bound(&self, name: &str) -> Option<Value> {
         let binding = self.bindings.iter().rev().find(|binding| binding.name == name)?;
         let value = if self.is_certain { &binding.certain } else { &binding.value };
         Some(value.clone())
@@ -269,9 +268,14 @@ impl<'s> Scope<'s> {
             Some("var") => self.variable(&attribute()?),
             Some("local") => self.local(&attribute()?),
             Some("module") => {
-                let (call, output) = (attribute()?, attribute()?);
+                let call = attribute()?;
                 // A module may be given what comes out of itself.
-                self.once(format!("module.{call}.{output}"), || self.output(&call, &output))
+                match attribute() {
+                    Some(output) => {
+                        self.once(format!("module.{call}.{output}"), || self.output(&call, &output))
+                    }
+                    None => self.once(format!("module.{call}"), || self.outputs(&call)),
+                }
             }
             Some("path") => match attribute()?.as_str() {
                 "module" => Some(Value::made(&rooted(&self.module.folder))),
@@ -322,23 +326,6 @@ impl<'s> Scope<'s> {
             value = member(&value, &key).ok_or_else(Vec::new)?;
         }
         Ok(value)
-    }
-
-    /// Evaluates an output of a module that lies in the tree.
-    fn output(&self, call: &str, output: &str) -> Option<Value> {
-        let named = |block: &Block, kind: &str, name: &str| {
-            block.ident.as_str() == kind && block.labels.first().is_some_and(|label| label.as_str() == name)
-        };
-        let (source, block) = self.module.blocks.iter().find(|(_, block)| named(block, "module", call))?;
-        let is_many = ["for_each", "count"].iter().any(|key| block.body.get_attribute(key).is_some());
-        let child = self.modules.get(&self.module.called(block)?).filter(|_| !is_many)?;
-        let (own, wanted) = child.blocks.iter().find(|(_, block)| named(block, "output", output))?;
-        let caller = self.elsewhere(source);
-        let given = block.body.attributes().filter(|a| !is_meta(a.key.as_str()));
-        let given = given.map(|a| (a.key.as_str().to_owned(), caller.eval(&a.value))).collect();
-        let frame = self.budget.frame();
-        let scope = Scope { module: child, inputs: &given, frame, ..self.elsewhere(own) };
-        self.named(scope.eval(&wanted.body.get_attribute("value")?.value))
     }
 
     /// Notes that a text which the tree does not say is meant for a key of a map.
