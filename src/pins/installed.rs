@@ -10,7 +10,7 @@ use std::{
 
 use super::{
     Facts, Form, Installations, Inventory, Pin, PinKind, Reason, RepoPath, Stage, context::Context,
-    deployed::agrees, index::Release, other, renderings,
+    deployed::agrees, index::Release, origin::ENTERPRISE, other, renderings,
 };
 use crate::{
     deploy::{self, Applied, Knows, Mark, Note, Role, tree_chart::Evaluations},
@@ -29,7 +29,8 @@ pub(super) fn name(
     let homes = renderings::homes(&facts.rendered, linkerd::CONTROL_PLANE);
     let marks: Vec<Mark> = pins.iter().map(|pin| mark(pin, &homes)).collect();
     let index = context.index;
-    let ours = index.releases.iter().filter(|release| linkerd::is_chart(&release.chart));
+    let is_ours = |chart: &str| linkerd::is_chart(chart) || chart.starts_with(ENTERPRISE);
+    let ours = index.releases.iter().filter(|release| is_ours(&release.chart));
     // Who has a chart of Linkerd's rendered need not name it: the version may stand in the chart, or in its source.
     let users: HashSet<&RepoPath> =
         facts.uses.iter().flat_map(|found| [&found.path].into_iter().chain(&found.by)).collect();
