@@ -52,7 +52,7 @@ fn copy<'a>(
     let entries = input.before.entries();
     let home = if folder.is_empty() { "charts/".to_owned() } else { format!("{folder}/charts/") };
     let first = entries.partition_point(|entry| entry.path.as_str() < home.as_str());
-    let mut inside = entries.get(first..)?.iter().take_while(|entry| entry.path.as_str().starts_with(&home));
+    let inside = entries.get(first..)?.iter().take_while(|entry| entry.path.as_str().starts_with(&home));
     let is_other = |entry: &&Entry| {
         let rest = entry.path.as_str().strip_prefix(&home).and_then(|rest| rest.strip_prefix(chart));
         // Helm takes it whatever its version is: the old schemes count their own.
@@ -65,7 +65,9 @@ fn copy<'a>(
             rest => packed(rest).is_some_and(|release| release != Some(input.plan.to)),
         })
     };
-    inside.find(is_other).map(|entry| (&entry.path, folder, chart))
+    // A folder stays where Helm replaces the package beside it: Helm then takes both, with the values of the first.
+    let found = inside.filter(is_other).max_by_key(|entry| entry.path.name() == UNPACKED);
+    found.map(|entry| (&entry.path, folder, chart))
 }
 
 /// Reads the release of an unpacked chart; `None` where it is of none.
@@ -105,6 +107,15 @@ mod tests {
                 "{hint}"
             );
         }
+    }
+
+    #[test]
+    fn a_folder_is_named_before_the_package_beside_it() {
+        let folder = "mesh/charts/linkerd-crds/Chart.yaml";
+        let found = beside(&["mesh/charts/linkerd-crds-2026.8.2.tgz", folder]);
+        assert_eq!(severities(&found), [Block]);
+        assert_eq!(found[0].place.as_ref().unwrap().path.as_str(), folder);
+        assert!(found[0].hint.as_ref().unwrap().contains("remove `mesh/charts/linkerd-crds/`"));
     }
 
     #[test]
