@@ -11,10 +11,11 @@ use super::{
     found::{Found, Spec},
     index::repository_origin,
     origin::Ours,
+    other,
     place::Place,
     version_text::{Expects, VersionText},
 };
-use crate::{repo::RepoPath, yaml::Node};
+use crate::{linkerd::EdgeVersion, repo::RepoPath, yaml::Node};
 
 /// A dependency that is a chart of Linkerd's.
 struct Dependency<'a> {
@@ -39,7 +40,11 @@ impl Dependency<'_> {
 /// Takes the dependencies of a `Chart.yaml`, and reports the chart's own `appVersion`.
 pub(super) fn dependencies(context: &Context<'_>, place: Place<'_>, root: Node<'_>, found: &mut Found) {
     ours(context, root).iter().for_each(|dependency| dependency.take(place, found));
-    if let Some(version) = root.get("appVersion") {
+    // Without its channel it is how others count too.
+    let is_meant = |version: &Node<'_>| {
+        version.as_str().is_some_and(|text| text.parse::<EdgeVersion>().is_ok()) || other::speaks(place.text)
+    };
+    if let Some(version) = root.get("appVersion").filter(is_meant) {
         let spec = Spec::platform(PinKind::Other, Expects::Either).staying(Some(Reason::NotDeployed));
         found.scalar(place, version, &spec);
     }
@@ -110,4 +115,24 @@ fn kept_dependencies(context: &Context<'_>, place: Place<'_>) -> HashMap<(String
         Some(((dependency.ours.chart, dependency.nth), reason))
     };
     file.stream.roots().flat_map(|root| ours(context, root)).filter_map(stays).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        deploy::testing::MemoryTree,
+        pins::{ScanOptions, scan},
+    };
+
+    #[test]
+    fn what_a_chart_says_it_brings_is_told_by_its_channel_or_where_linkerd_is_named() {
+        let told = |chart: &str| {
+            let app = "kind: Pod\nmetadata:\n  annotations: {linkerd.io/inject: enabled}\n";
+            let tree = MemoryTree::of(&[("app.yaml", app), ("charts/store/Chart.yaml", chart)]);
+            scan(&tree, &ScanOptions::default()).unwrap().pins.len()
+        };
+        assert_eq!(told("name: store\nversion: 1.2.3\nappVersion: 2026.8.2\n"), 0, "a calendar");
+        assert_eq!(told("name: store\nversion: 1.2.3\nappVersion: edge-26.8.2\n"), 1);
+        assert_eq!(told("name: store\ndescription: Linkerd\nversion: 1.2.3\nappVersion: 2026.8.2\n"), 1);
+    }
 }

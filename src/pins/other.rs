@@ -37,11 +37,12 @@ use crate::linkerd::{self, EdgeVersion};
 
 use class::describes_packages;
 use number::{Number, gives_linkerds, lines, may_be_linkerd, number, words};
-use speaks::{is_near, speaking_lines, speaks};
+use speaks::{is_near, speaking_lines};
 
 pub(super) use class::{Class, class, is_chart_template, is_configuration};
 pub(super) use names::{is_of_anything, is_version_of_another};
 pub(super) use reads::YTT;
+pub(super) use speaks::speaks;
 
 /// How many places of one file are reported as `other`.
 const REPORTED: usize = 200;

@@ -9,7 +9,7 @@ pub(super) const NEAR: usize = 5;
 const NAMES: [&str; 4] = ["linkerd", "Linkerd", "LINKERD", "l5d"];
 
 /// Tells whether a text does.
-pub(super) fn speaks(text: &str) -> bool {
+pub(in crate::pins) fn speaks(text: &str) -> bool {
     NAMES.iter().any(|name| memchr::memmem::find(text.as_bytes(), name.as_bytes()).is_some())
 }
 
