@@ -4,6 +4,7 @@
 //! install an old release again.
 
 mod badges;
+mod changelogs;
 mod channels;
 mod class;
 mod commands;
@@ -192,6 +193,7 @@ fn numbers_of(file: &TextFile<'_>) -> Vec<Number> {
     }
     if class(file.path) == Class::Prose {
         found.extend(headings::below_headings(file.text));
+        found.extend(changelogs::taken_in(file.text));
     }
     if describes_packages(file.path.name()) {
         // But for a key that says otherwise, it is given to packages.

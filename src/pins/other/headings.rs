@@ -12,9 +12,9 @@ use super::{
 };
 
 /// How a heading begins.
-const HEADING: &str = "#";
+pub(super) const HEADING: &str = "#";
 /// The longest line that is read: what is written for people is shorter.
-const SENTENCE: usize = 1 << 10;
+pub(super) const SENTENCE: usize = 1 << 10;
 /// Words that say of a version that somebody has it.
 const HAS: [&str; 14] =
     ["we", "i", "you", "this", "it", "will", "be", "are", "use", "uses", "using", "used", "run", "running"];
@@ -87,7 +87,7 @@ fn said_again(line: &str, headed: &BTreeSet<&str>) -> Vec<Number> {
 }
 
 /// Reads the version that a word is, where it counts as Linkerd's releases do.
-fn exact(line: &str, word: &str, at: usize) -> Option<Number> {
+pub(super) fn exact(line: &str, word: &str, at: usize) -> Option<Number> {
     let found = number(line.get(..at + word.len())?, at);
     found.filter(|(span, _)| line.get(span.clone()).is_some_and(may_be_linkerd))
 }
@@ -100,7 +100,7 @@ fn says_version(word: &str) -> bool {
 }
 
 /// Lists the words of a line without what stands around them, and where each begins.
-fn plain_words(line: &str) -> impl Iterator<Item = (&str, usize)> {
+pub(super) fn plain_words(line: &str) -> impl Iterator<Item = (&str, usize)> {
     let mut end = 0;
     let all = words(line).filter_map(move |word| {
         let at = end + line.get(end..)?.find(word)?;
