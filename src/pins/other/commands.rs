@@ -1,4 +1,5 @@
-//! Step 5, pins: what commands of Helm's give a chart of Linkerd's as a version: `helm install x l/linkerd-crds --version 1.8.0`.
+//! Step 5, pins: what commands of Helm's and Argo CD's give a chart of Linkerd's as a version: `helm install x l/linkerd-crds
+//! --version 1.8.0`, `argocd app create x --helm-chart linkerd-crds --revision 1.8.0`.
 //!
 //! In: a text. Out: the numbers behind their flags, where the chart is Linkerd's. What a command installs it names behind a
 //! repository; a name by itself may be that of the release, or of the namespace that it goes to.
@@ -7,6 +8,10 @@ use super::number::{Number, is_chart, moved, number, words};
 
 /// How Helm's command line gives a version.
 const FLAG: &str = "--version";
+/// How Argo CD's gives that of the chart which another flag names: by itself it may be that of a repository.
+const REVISION: &str = "--revision";
+/// The flag that names the chart.
+const CHART: &str = "--helm-chart";
 /// What Helm is told to do with a version of a chart.
 const VERBS: [&str; 5] = ["install", "upgrade", "template", "pull", "fetch"];
 /// What stands between commands of one line.
@@ -60,20 +65,29 @@ fn is_argument(line: &str) -> bool {
 
 /// Finds those of a line of commands.
 fn of_line(text: &str) -> Vec<Number> {
-    if !text.contains(FLAG) {
+    if ![FLAG, REVISION].iter().any(|flag| text.contains(flag)) {
         return Vec::new();
     }
     // A command may name its chart by a variable, which another one of the line fills.
     let names_one = arguments(text).any(is_chart);
     let (mut found, mut start) = (Vec::new(), 0);
     for command in text.split_inclusive(BETWEEN) {
-        if installs_linkerds(command).unwrap_or(names_one) {
-            let flags = command.match_indices(FLAG).map(|(at, flag)| start + at + flag.len());
+        let flag = match argo_chart(command) {
+            Some(chart) => is_chart(chart).then_some(REVISION),
+            None => installs_linkerds(command).unwrap_or(names_one).then_some(FLAG),
+        };
+        if let Some(flag) = flag {
+            let flags = command.match_indices(flag).map(|(at, flag)| start + at + flag.len());
             found.extend(flags.filter_map(|at| number(text, at)));
         }
         start += command.len();
     }
     found
+}
+
+/// Returns the chart that a command of Argo CD's names.
+fn argo_chart(command: &str) -> Option<&str> {
+    words(command).skip_while(|word| *word != CHART).nth(1)
 }
 
 /// Tells whether the chart that a command names is one of Linkerd's, where it names one behind a repository, or is one of Helm's
@@ -114,6 +128,23 @@ mod tests {
 
     fn found(text: &str) -> Vec<&str> {
         in_commands(text).into_iter().map(|(span, _)| &text[span]).collect()
+    }
+
+    #[test]
+    fn argo_cd_is_given_the_version_of_the_chart_that_a_flag_names() {
+        for told in [
+            "argocd app create mesh --repo https://helm.linkerd.io/stable --helm-chart linkerd-crds --revision 1.8.0",
+            "argocd app create mesh \\\n  --helm-chart=linkerd-crds \\\n  --revision=1.8.0 \\\n  --dest-namespace linkerd\n",
+        ] {
+            assert_eq!(found(told), ["1.8.0"], "{told}");
+        }
+        for other in [
+            "argocd app create linkerd-crds --repo https://git.acme.example/linkerd-crds --path . --revision 1.8.0",
+            "argocd app create linkerd-viz --helm-chart grafana --revision 1.8.0",
+            "helm rollback linkerd-crds --revision 1.8.0",
+        ] {
+            assert_eq!(found(other), [""; 0], "{other}");
+        }
     }
 
     #[test]
