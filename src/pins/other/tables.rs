@@ -25,6 +25,8 @@ const ROW: usize = 1 << 12;
 const TITLE: &str = "# ";
 /// How a key ends that gives the version of a chart.
 const OF_CHART: &str = "chart_version";
+/// How one ends that may give that of Helm itself, and behind a part of Linkerd gives its chart's.
+const OF_HELM: &str = "_helm_version";
 /// How one ends that gives the address of a chart's repository.
 const REPOSITORY: &str = "repository";
 
@@ -91,7 +93,9 @@ fn in_row(row: &str, is_its: &dyn Fn(&str) -> bool) -> Option<Number> {
 /// Tells which numbers count as versions of Linkerd's behind a cell that is a key or a description of them.
 fn counting(cell: &str, is_its: &dyn Fn(&str) -> bool) -> Option<fn(&str) -> bool> {
     let key = key(cell);
-    if gives_linkerds(&key) || key.ends_with(OF_CHART) && is_its(&stem(&key)) {
+    let of_chart = || key.ends_with(OF_CHART).then(|| stem(&key));
+    let of_helm = || key.strip_suffix(OF_HELM).map(str::to_owned);
+    if gives_linkerds(&key) || of_chart().or_else(of_helm).is_some_and(|stem| is_its(&stem)) {
         return Some(|_| true);
     }
     (key.ends_with("version") && is_of_release(&key)).then_some(may_be_linkerd)
@@ -170,6 +174,8 @@ mod tests {
             assert_eq!(found(&format!("{title}\n\n{rows}")), both, "{title}");
         }
         assert_eq!(found(&format!("# Traefik\n\n{rows}\n## Linkerd\n")), []);
+        let helm = "| control\\_plane\\_helm\\_version | 1.16.11 |\n| helm\\_version | 3.16.1 |\n| kube\\_helm\\_version | 1.29.1 |\n";
+        assert_eq!(found(&format!("# Linkerd\n\n{helm}")), [("1.16.11", Some(Reason::Channel))]);
     }
 
     #[test]
