@@ -2,8 +2,8 @@
 //!
 //! In: the plan's moves and all pins of the installations that they serve. Out: a `block` where a control plane would go ahead
 //! of its CRDs, or images ahead of their chart; a `warn` where CRDs are held, suspended, left to Flux's image automation or of
-//! another channel, where a helmfile brings a control plane and only another one CRDs, or where a value keeps images old. What else
-//! the plan itself leaves behind is the business of the checks that look at its stays.
+//! another channel, or where their control plane is of one, where a helmfile brings a control plane and only another one CRDs, or
+//! where a value keeps images old. What else the plan itself leaves behind is the business of the checks that look at its stays.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -20,6 +20,8 @@ use crate::{
 
 const ID: CheckId = CheckId::VersionAgreement;
 const TOGETHER: &str = "let one target have both files, or give each installation a text of its own";
+
+const BOTH: &str = "bring the control plane to the edge channel too, or hold its CRDs";
 
 /// Installations that one line names before it counts the rest.
 const NAMED: usize = 5;
@@ -83,7 +85,30 @@ pub(super) fn apart(input: &Verification<'_>) -> Vec<Finding> {
     }
     let told =
         found.into_iter().map(|((.., what, chart), (pin, names))| what.finding(input, pin, &chart, &names));
-    told.collect()
+    told.chain(left_on_another_channel(input)).collect()
+}
+
+/// Finds control planes of another channel that CRDs would go ahead of.
+fn left_on_another_channel(input: &Verification<'_>) -> Vec<Finding> {
+    let served = |is_of: fn(&str) -> bool| -> BTreeSet<&Arc<str>> {
+        let moving = input.moving().filter(|(pin, _)| fixes(pin, is_of));
+        moving.flat_map(|(pin, _)| pin.installations.iter()).collect()
+    };
+    let (crds, planes) = (served(|name| name == CRDS), served(is_control_plane));
+    let found = input.inventory.pins().filter(|pin| pin.stays == Some(Reason::Channel) && !pin.is_off);
+    // Its images have the name of their channel.
+    let is_chart = |pin: &&Pin| old_chart(&pin.value).is_some() && pin.charts().any(is_control_plane);
+    let found = found.filter(is_chart).filter_map(|pin| {
+        let is_left = |name: &&Arc<str>| crds.contains(name) && !planes.contains(name);
+        let names: Vec<_> =
+            pin.installations.iter().filter(is_left).map(|name| format!("`{name}`")).collect();
+        let (value, to, of) = (&pin.value, input.plan.to, listed(names.iter().cloned(), NAMED));
+        let text = format!(
+            "the CRDs of {of} would go to {to} ahead of `{value}`, a control plane of another channel"
+        );
+        (!names.is_empty()).then(|| Finding::warn(ID, text).at_pin(pin).hint(BOTH))
+    });
+    found.collect()
 }
 
 /// Tells whether a pin says which release something runs.
@@ -343,6 +368,21 @@ mod tests {
             b.stays(Reason::Channel).with(|pin| pin.form = Form::Opaque)
         });
         assert_eq!(beside, [""; 0], "others go with it");
+    }
+
+    #[test]
+    fn crds_go_ahead_of_a_control_plane_of_another_channel() {
+        let beside = |chart: &'static str, of: &'static [&'static str]| {
+            told(|b| {
+                let b = b.chart("own/crds.yaml", "linkerd-crds", "2026.8.2").serves(&["a", "c"]);
+                let b = plane(b, "own/cp.yaml", &["c"]).chart("own/old.yaml", chart, "1.16.11").serves(of);
+                b.stays(Reason::Channel).with(|pin| pin.form = Form::Opaque)
+            })
+        };
+        let said = "Warn: the CRDs of `a` would go to edge-26.8.3 ahead of `1.16.11`, a control plane of another channel";
+        assert_eq!(beside(PLANE, &["a", "b", "c"]), [said]);
+        assert_eq!(beside(PLANE, &["b", "c"]), [""; 0], "one goes with them, or has others");
+        assert_eq!(beside("linkerd-viz", &["a"]), [""; 0], "an extension");
     }
 
     #[test]
