@@ -1,4 +1,4 @@
-//! Rancher Fleet: the chart of a bundle, as its `fleet.yaml` says (fleet.rancher.io, "fleet.yaml").
+//! Rancher Fleet: the chart of a bundle, as its `fleet.yaml` says (fleet.rancher.io, "fleet.yaml"), or a `HelmOp`.
 //!
 //! In: a document. Out: the chart with its values, and once more for each of `targetCustomizations` that says anything
 //! of its own. Known by what it holds: other files have that name too.
@@ -6,6 +6,7 @@
 mod bundle;
 mod fill;
 mod git_repo;
+mod helm_op;
 
 use std::collections::BTreeSet;
 
@@ -16,6 +17,7 @@ use super::{
     files::Files,
     go_yaml,
     note::Note,
+    object::Object,
     typed::is_true,
     value::{Scalar, Value},
 };
@@ -23,6 +25,10 @@ use crate::repo::RepoPath;
 pub use bundle::{Bundle, Fleet};
 use fill::Filler;
 pub use git_repo::GitRepo;
+pub use helm_op::KIND as HELM_OP;
+
+/// The group of its objects.
+pub const GROUP: &str = "fleet.cattle.io";
 
 /// What a bundle says of the namespace that Fleet makes for it.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +44,14 @@ pub struct Namespaced<'d> {
 /// Tells whether a file is called as bundles are.
 pub fn is_bundle(name: &str) -> bool {
     matches!(name, "fleet.yaml" | "fleet.yml")
+}
+
+/// Lists what a file says to Fleet of bundles, each as a `fleet.yaml` says it.
+pub fn told(path: &RepoPath, documents: &[Value], objects: &[Object]) -> Vec<Value> {
+    let is_told =
+        |document: &&Value| is_fleet(document) && (is_bundle(path.name()) || document.get("helm").is_some());
+    let told = documents.iter().filter(is_told).cloned();
+    told.chain(objects.iter().filter_map(helm_op::said)).collect()
 }
 
 /// Reads the charts of a bundle, each as often as what the tree does not decide has outcomes; none where the document is no

@@ -260,7 +260,8 @@ impl Index {
                 let all = self.revisions.entry(repositories::referred(kind, name)).or_default();
                 all.push((path, revision));
             }
-            ("fluxcd.controlplane.io", "ResourceSet" | "FluxInstance") | ("fleet.cattle.io", "GitRepo") => {
+            ("fluxcd.controlplane.io", "ResourceSet" | "FluxInstance")
+            | (fleet::GROUP, "GitRepo" | fleet::HELM_OP) => {
                 self.makers.push(path);
             }
             ("", "Secret")

@@ -362,9 +362,11 @@ fn shapes(context: &Context<'_>, file: &File, result: &mut FileResult) {
     let FileResult { found, claims, .. } = result;
     let place = Place::of(file);
     let name = file.path.name();
+    let mut tells_fleet = fleet::is_bundle(name);
     for object in Object::processed(place) {
         image::object(place, &object, found);
         unread_variables(place, &object, found);
+        tells_fleet |= object.is(fleet::GROUP, fleet::HELM_OP);
     }
     for root in file.stream.roots() {
         if matches!(name, "Chart.yaml" | "requirements.yaml") {
@@ -373,7 +375,7 @@ fn shapes(context: &Context<'_>, file: &File, result: &mut FileResult) {
             chart::lock(context, place, root, found);
         }
     }
-    if fleet::is_bundle(name) {
+    if tells_fleet {
         deployed::fleet(context, place, claims);
     }
 }

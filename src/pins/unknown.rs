@@ -6,7 +6,7 @@
 
 use super::{Form, Pin, SkipReason, Skipped, object::Object, place::Place, version_text::tokens};
 use crate::{
-    deploy::{k3s, kinds},
+    deploy::{fleet, k3s, kinds},
     linkerd::{self, EdgeVersion},
     yaml::Node,
 };
@@ -86,6 +86,7 @@ fn is_foreign(object: &Object<'_>) -> bool {
     // What k3s has of its own, or as a package in the object, is known by its name alone.
     let installed = object.group == k3s::GROUP && object.kind == "HelmChart";
     let installed = installed && object.node.path(&["spec", "chart"]).is_some();
+    let installed = installed || object.is(fleet::GROUP, fleet::HELM_OP);
     let foreign = object.group.contains('.') && !known.iter().any(|group| object.group.ends_with(group));
     UNGROUPED.contains(&object.kind) || foreign && !installed
 }

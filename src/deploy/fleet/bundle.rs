@@ -11,7 +11,7 @@ use std::{
 use super::{
     chosen, customizations, customized,
     git_repo::{self, Clusters, GitRepo},
-    is_bundle, is_fleet, taken,
+    is_bundle, taken, told,
 };
 use crate::{
     deploy::{
@@ -54,7 +54,7 @@ pub struct Bundle {
 #[derive(Default)]
 pub struct Fleet {
     repos: Vec<GitRepo>,
-    /// The documents that are a `fleet.yaml`, by their files.
+    /// What is told it of bundles, by the files.
     told: Vec<(RepoPath, Value)>,
 }
 
@@ -79,11 +79,8 @@ impl Fleet {
     /// Takes what a file says: its documents, and the objects in them.
     pub fn take(&mut self, files: &dyn Files, path: &RepoPath, documents: &[Value], objects: &[Object]) {
         self.repos.extend(objects.iter().filter_map(|object| GitRepo::of(files, object)));
-        let is_told = |document: &&Value| {
-            is_fleet(document) && (is_bundle(path.name()) || document.get("helm").is_some())
-        };
-        let told = documents.iter().filter(is_told).map(|document| (path.clone(), document.clone()));
-        self.told.extend(told);
+        let told = told(path, documents, objects);
+        self.told.extend(told.into_iter().map(|document| (path.clone(), document)));
     }
 
     /// Returns the bundles, at most so many; `manifests` are the files that may be in one without a word of it.
@@ -108,7 +105,8 @@ impl Fleet {
             }
             let clusters = self.clusters(path, document);
             let is_paused = git_repo::is_paused(document) || self.is_paused(path.folder());
-            let plain = of_bundles.get(path.folder()).filter(|_| is_paused || !clusters.is_empty());
+            let plain = of_bundles.get(path.folder()).filter(|_| is_bundle(path.name()));
+            let plain = plain.filter(|_| is_paused || !clusters.is_empty());
             let plain = plain.map_or(&[][..], Vec::as_slice);
             let to = if clusters.is_empty() { &mut open } else { &mut found };
             to.extend(Told { path, document, clusters, plain, is_paused }.bundles(files, &self.repos));

@@ -5,7 +5,7 @@
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::chosen;
+use super::{GROUP, chosen};
 use crate::{
     deploy::{
         files::Files,
@@ -19,8 +19,6 @@ use crate::{
 
 /// Targets of one GitRepo that are looked at: bundles for as many are more than are built.
 const CLUSTERS: usize = 5_000;
-/// The group of Fleet's objects.
-const GROUP: &str = "fleet.cattle.io";
 
 /// Clusters that a target chooses.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -70,11 +70,11 @@ pub(super) fn tells(found: &Found, skipped: &Skipped) -> bool {
     !skipped.versions.is_empty() && skipped.versions.iter().all(|version| told(*version))
 }
 
-/// Takes what a bundle of Fleet's deploys.
+/// Takes what bundles of Fleet's deploy that a file tells of.
 pub(super) fn fleet(context: &Context<'_>, place: Place<'_>, claims: &mut Claims) {
     let path = &place.file.path;
-    let documents = context.files.documents(path.as_str());
-    for document in documents.iter().flat_map(|all| all.iter()) {
+    let Ok(documents) = context.files.documents(path.as_str()) else { return };
+    for document in &fleet::told(path, &documents, &Object::of_file(context.files, path)) {
         let maps = if fleet::asks_for_maps(document) { maps(context) } else { Vec::new() };
         let (cluster, namespaces) = (Cluster::new(&maps), fleet::namespaces(document));
         let Build { charts, notes, .. } = fleet::releases((context.files, &cluster), path, document);
