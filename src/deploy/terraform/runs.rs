@@ -99,7 +99,10 @@ pub(super) fn root(tree: Tree<'_>, module: &Module, found: &mut Terraform) {
             Told::Unit(unit) => &unit.path,
             Told::Nothing | Told::File(_) => own,
         };
-        let place = by.map(|by| inputs::place(by, &paths)).filter(|_| !matches!(told, Told::Unit(_)));
+        let place = match told {
+            Told::Unit(unit) => unit.place.clone(),
+            Told::Nothing | Told::File(_) => by.map(|by| inputs::place(by, &paths)),
+        };
         for run in runs.made {
             run.hand_over((file, place.as_deref(), is_idle), found);
         }

@@ -1,8 +1,10 @@
 //! Terragrunt: a `terragrunt.hcl` names a module, and gives it inputs.
 //!
-//! Followed are `terraform.source` in the tree, `inputs`, `locals`, `include` with what it exposes, `read_terragrunt_config`
+//! Followed are `terraform.source` in the tree, `inputs`, `locals`, `include` with what it exposes, `read_terragrunt_config`, stacks
 //! and the functions that name folders. `dependency`, hooks and generated files are known to Terragrunt alone.
 //! Source: `docs.terragrunt.com`, reference of blocks, attributes and built-in functions.
+
+mod stack;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -29,11 +31,16 @@ use crate::{
 /// The name of the file that makes a folder a unit.
 pub(super) const FILE: &str = "terragrunt.hcl";
 
+/// The name under which a unit, or a stack in another one, reads what it is given.
+const VALUES: &str = "values";
+
 /// A folder in which Terragrunt runs a module.
 #[derive(Debug)]
 pub(super) struct Unit {
-    /// Its file.
+    /// Its file; of one of a stack that of the stack.
     pub path: RepoPath,
+    /// Which of the stack's clusters it is for, where that has several.
+    pub place: Option<String>,
     /// The folder of the module.
     pub module: String,
     /// What the module is given.
@@ -67,34 +74,45 @@ struct Arguments {
 
 /// Reads the units of a tree, with the files that set variables beside them.
 pub(super) fn units(files: &dyn Files, set: &[VariableFile], notes: &mut Vec<Note>) -> Vec<Unit> {
+    let stacks = stack::stacks((files, set), notes);
     let paths = files.below("").iter().map(|entry| &entry.path);
-    let mut units = Vec::new();
-    for path in paths.filter(|path| path.name() == FILE && files.has(path.as_str())) {
-        let mut budget = Budget::of(path.folder());
-        budget.is_run = true;
-        let watch = Watch::new(files);
-        let reader = Reader { files: &watch, folder: path.folder(), budget: &budget };
-        let Some(config) = reader.config(path, (NESTED, true), notes) else { continue };
-        // Without a source it is the module that lies beside it.
-        let module = match &config.source {
-            Some(source) => reader.module(source),
-            None => Some(path.folder().to_owned()),
-        };
-        let Some(module) = module else { continue };
-        let inputs = config.inputs.entries().map(|(key, value)| (key.to_owned(), named(value.clone())));
-        let mut inputs: Inputs = inputs.collect();
-        // Terragrunt runs in a copy of its folder, and hands inputs on as the environment, which counts less.
-        for file in inputs::always(set, path.folder()) {
-            read_inputs(files, file, &mut inputs, notes);
-        }
-        let Arguments { inputs: arguments, named } = config.arguments;
-        inputs.extend(arguments);
-        let reads = watch.into_read().into_iter().filter_map(RepoPath::new);
-        let reads = reads.filter(|path| path.name().ends_with(".hcl")).collect();
-        let is_excluded = config.is_excluded;
-        units.push(Unit { path: path.clone(), module, inputs, named, is_excluded, reads });
-    }
+    let paths = paths.filter(|path| path.name() == FILE && files.has(path.as_str()));
+    let own = paths.filter(|path| !stacks.copied.contains(path.folder()));
+    let own = own.filter_map(|path| unit((files, set), path, (path.folder(), None), notes));
+    let mut units: Vec<Unit> = own.collect();
+    units.extend(stacks.units);
     units
+}
+
+/// Reads a unit: its file, the folder in which it is run, and what a stack gives it; `None` where its module is not in the tree.
+fn unit(
+    (files, set): (&dyn Files, &[VariableFile]),
+    path: &RepoPath,
+    (folder, values): (&str, Option<&Value>),
+    notes: &mut Vec<Note>,
+) -> Option<Unit> {
+    let mut budget = Budget::of(folder);
+    budget.is_run = true;
+    let watch = Watch::new(files);
+    let reader = Reader { files: &watch, folder, values, budget: &budget };
+    let config = reader.config(path, (NESTED, true), notes)?;
+    // Without a source it is the module that lies beside it.
+    let module = match &config.source {
+        Some(source) => reader.module(source)?,
+        None => path.folder().to_owned(),
+    };
+    let inputs = config.inputs.entries().map(|(key, value)| (key.to_owned(), named(value.clone())));
+    let mut inputs: Inputs = inputs.collect();
+    // Terragrunt runs in a copy of its folder, and hands inputs on as the environment, which counts less.
+    for file in inputs::always(set, path.folder()) {
+        read_inputs(files, file, &mut inputs, notes);
+    }
+    let Arguments { inputs: arguments, named } = config.arguments;
+    inputs.extend(arguments);
+    let reads = watch.into_read().into_iter().filter_map(RepoPath::new);
+    let reads = reads.filter(|path| path.name().ends_with(".hcl")).collect();
+    let is_excluded = config.is_excluded;
+    Some(Unit { path: path.clone(), place: None, module, inputs, named, is_excluded, reads })
 }
 
 /// Reads a configuration that another one names, for `read_terragrunt_config`.
@@ -105,7 +123,7 @@ pub(super) fn read(scope: &Scope<'_>, path: &RepoPath) -> Option<Value> {
     // One that reads itself has nothing there.
     scope.budget.configs.borrow_mut().insert(path.clone(), None);
     let depth = scope.nested.checked_sub(1)?;
-    let reader = Reader { files: scope.files, folder: path.folder(), budget: scope.budget };
+    let reader = Reader { files: scope.files, folder: path.folder(), values: None, budget: scope.budget };
     let config = reader.config(path, (depth, true), &mut Vec::new())?;
     let value = Value::map([("locals", config.locals), ("inputs", config.inputs)]);
     scope.budget.configs.borrow_mut().insert(path.clone(), Some(value.clone()));
@@ -141,6 +159,8 @@ struct Reader<'r> {
     files: &'r dyn Files,
     /// The unit's folder, from which paths are counted also in what it takes in.
     folder: &'r str,
+    /// What a stack gives the unit.
+    values: Option<&'r Value>,
     budget: &'r Budget,
 }
 
@@ -156,8 +176,10 @@ impl Reader<'_> {
     ) -> Option<Config> {
         self.budget.take(1)?;
         let (source, body) = parsed(self.files, path, notes)?;
-        let config = Some(path.folder().to_owned());
+        // That of a unit lies in the unit's folder, also where a stack has it from elsewhere.
+        let config = Some(if includes { self.folder } else { path.folder() }.to_owned());
         let mut module = Module { folder: self.folder.to_owned(), config, ..Module::default() };
+        module.roots.extend(self.values.map(|values| (VALUES.to_owned(), values.clone())));
         module.take(&source, body.clone());
         let (mut included, mut source_above, mut inputs) = (BTreeMap::new(), None, Value::empty());
         let (mut arguments, mut is_deep, mut is_excluded) = (Arguments::default(), false, false);

@@ -1,0 +1,3 @@
+locals {
+  version = "2026.8.2"
+}
