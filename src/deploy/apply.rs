@@ -13,6 +13,8 @@ pub struct Apply {
     pub file: RepoPath,
     /// What tells the cluster from others that the same folder is run for: an environment, a file of variables, a provider.
     pub cluster: Option<String>,
+    /// Whether an object has the tool run, which need not be of the cluster that it has things brought to.
+    pub by_object: bool,
     /// The charts.
     pub charts: Vec<ChartRelease>,
     /// The objects.

@@ -51,6 +51,8 @@ pub(super) struct Index {
     pub revisions: BTreeMap<String, Vec<(RepoPath, Option<Revision>)>>,
     /// Files with objects that make others, wherever what they read may lie, and with clusters that they are made for.
     pub makers: Vec<RepoPath>,
+    /// Files with objects that have modules of Terraform's run.
+    pub runs: Vec<RepoPath>,
     /// Files that are called as bundles of Fleet's are.
     pub bundles: Vec<RepoPath>,
     /// Files with objects that ask for a chart, or tell the injector something.
@@ -189,6 +191,7 @@ impl Index {
             self.revisions.entry(name).or_default().extend(revisions);
         }
         self.makers.extend(other.makers);
+        self.runs.extend(other.runs);
         self.bundles.extend(other.bundles);
         self.objects.extend(other.objects);
         self.leading.extend(other.leading);
@@ -264,6 +267,7 @@ impl Index {
             | (fleet::GROUP, "GitRepo" | fleet::HELM_OP) => {
                 self.makers.push(path);
             }
+            ("infra.contrib.fluxcd.io", "Terraform") => self.runs.push(path),
             ("", "Secret")
                 if object.node.text(&["metadata", "labels", argo::SECRET_TYPE]) == Some("cluster") =>
             {

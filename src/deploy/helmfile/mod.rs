@@ -188,7 +188,7 @@ fn applies(path: &RepoPath, environment: &str, mut contexts: Contexts, guards: &
         let is_its = |guard: &&Guard| charts.iter().any(|chart| chart.version.as_ref() == Some(&guard.value));
         let (file, guards) = (path.clone(), guards.iter().filter(is_its).cloned().collect());
         let (objects, left, notes) = Default::default();
-        Apply { file, cluster, charts, objects, left, guards, notes }
+        Apply { file, cluster, by_object: false, charts, objects, left, guards, notes }
     };
     if contexts.len() < 2 {
         return vec![apply(None, contexts.into_values().flatten().chain(open).collect())];

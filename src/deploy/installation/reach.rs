@@ -55,6 +55,8 @@ pub(super) struct Lot {
     pub seated: Seated,
     /// Whether somebody names the cluster, rather than choosing it.
     pub is_named: bool,
+    /// Whether a tool brings it that an object of another one has run.
+    pub by_object: bool,
     /// What its roots are, where they are in the cluster themselves: of one name there is one there.
     pub roots: BTreeSet<Rooted>,
 }
@@ -141,11 +143,16 @@ pub(super) fn lots(
             let (plane, labels) = (reach.plane, reach.labels.clone());
             let (waits, is_named, seated) = (reach.waits.clone(), reach.is_named, top.seated());
             let roots = top.rooted().filter(|_| away.is_none()).into_iter().collect();
-            let lot =
-                Lot { away, files, folder, waits, plane, labels, seated, is_named, roots, ..Lot::default() };
-            found.push((lot, reach));
+            let by_object = matches!(top, Top::Apply(apply) if apply.by_object);
+            let own = Lot { away, files, folder, waits, plane, labels, ..Lot::default() };
+            found.push((Lot { seated, is_named, by_object, roots, ..own }, reach));
         }
     }
+    // The texts of an object that has a tool run are of the cluster that the tool brings them to.
+    let run = found.iter().filter(|(lot, _)| lot.by_object).flat_map(|(_, reach)| &reach.exact);
+    let run: BTreeSet<usize> = run.copied().collect();
+    let hands_on = |(lot, reach): &&mut (Lot, Reach)| !lot.by_object && !reach.plane;
+    found.iter_mut().filter(hands_on).for_each(|(_, reach)| reach.exact.retain(|mark| !run.contains(mark)));
     for all in bound.joined() {
         let reads = |(_, reach): &&mut (Lot, Reach)| reach.exact.intersection(&all).next().is_some();
         found.iter_mut().filter(reads).for_each(|(_, reach)| reach.exact.extend(&all));

@@ -268,7 +268,8 @@ pub(super) fn by_hand(charts: &Evaluations) -> impl Iterator<Item = Top> {
         let objects = objects.iter().filter(|object| is_root(object) && away(object).is_some());
         let (file, objects): (_, Vec<Object>) = (file.clone(), objects.cloned().collect());
         let (charts, left, guards, notes) = Default::default();
-        let apply = Apply { file, cluster: None, charts, objects, left, guards, notes };
+        let (cluster, by_object) = (None, false);
+        let apply = Apply { file, cluster, by_object, charts, objects, left, guards, notes };
         (!apply.objects.is_empty()).then(|| Top::Apply(Box::new(apply)))
     })
 }
@@ -359,7 +360,7 @@ pub(in crate::deploy) fn candidates(
 fn applies(files: &dyn Files, entries: &[RepoPath]) -> Vec<Apply> {
     let mut found = Vec::new();
     if entries.iter().any(is_terraform) {
-        found.extend(terraform(files).applied.applies);
+        found.extend(terraform(files, &entries.iter().collect()).applied.applies);
     }
     if entries.iter().any(is_helmfile) {
         found.extend(helmfile(files).applied.applies);

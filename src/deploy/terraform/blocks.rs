@@ -174,6 +174,8 @@ fn documents(text: &Scalar) -> Vec<Scalar> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use crate::deploy::{Scalar, terraform::terraform, testing::files};
 
     const OBJECTS: &str = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n---\n---\napiVersion: argoproj.io/v1alpha1\n\
@@ -184,7 +186,8 @@ mod tests {
         let main = format!(
             "data \"{data}\n}}\nresource \"kubectl_manifest\" \"m\" {{\n  for_each = {of}\n  yaml_body = each.value\n}}\n"
         );
-        let found = terraform(&files(&[("r/main.tf", main.as_str()), ("r/m/a.yaml", OBJECTS)]));
+        let found =
+            terraform(&files(&[("r/main.tf", main.as_str()), ("r/m/a.yaml", OBJECTS)]), &BTreeSet::new());
         let shown = found.objects.iter().map(|object| {
             let version = object.value.scalar(&["spec", "source", "targetRevision"]);
             let at = version.and_then(|version| version.origins().next());
@@ -222,7 +225,8 @@ mod tests {
              resource \"helm_release\" \"viz\" {{\n  {of}\n  chart = \"linkerd-viz\"\n}}\n"
         );
         let mesh = "variable \"edge\" {}\noutput \"edge\" {\n  value = var.edge\n}\n";
-        let found = terraform(&files(&[("r/main.tf", main.as_str()), ("r/mesh/main.tf", mesh)]));
+        let tree = files(&[("r/main.tf", main.as_str()), ("r/mesh/main.tf", mesh)]);
+        let found = terraform(&tree, &BTreeSet::new());
         let viz = found.charts.iter().filter(|chart| chart.chart.text() == "linkerd-viz");
         let origins = viz.filter_map(|chart| chart.version.as_ref()?.origins().next());
         origins.map(|at| at.text().to_owned()).collect()

@@ -25,6 +25,7 @@ mod runs;
 mod scope;
 mod template;
 mod terragrunt;
+mod tofu_controller;
 mod types;
 
 use std::{
@@ -169,15 +170,15 @@ pub fn deploys(files: &dyn Files) -> bool {
     texts.any(|source| RESOURCES.iter().any(|resource| source.text.contains(resource)))
 }
 
-/// Evaluates every root module: a folder with `*.tf` that no other one takes in.
-pub fn terraform(files: &dyn Files) -> Terraform {
+/// Evaluates every root module: a folder with `*.tf` that no other one takes in, or that objects in `manifests` have run.
+pub fn terraform(files: &dyn Files, manifests: &BTreeSet<&RepoPath>) -> Terraform {
     let watch = Watch::new(files);
-    let mut found = evaluated(&watch);
+    let mut found = evaluated(&watch, &tofu_controller::Objects::of(files, manifests));
     found.applied.reads = watch.into_read().into_iter().filter_map(RepoPath::new).collect();
     found
 }
 
-fn evaluated(files: &dyn Files) -> Terraform {
+fn evaluated(files: &dyn Files, objects: &tofu_controller::Objects) -> Terraform {
     let folders: BTreeSet<&str> = files
         .below("")
         .iter()
@@ -189,7 +190,8 @@ fn evaluated(files: &dyn Files) -> Terraform {
     let mut load = |folder: &str| Module::load(files, folder, &projects, &mut found.notes);
     let modules: Modules = folders.iter().map(|folder| ((*folder).to_owned(), load(folder))).collect();
     let set = inputs::variable_files(files, &modules);
-    let units = terragrunt::units(files, &set, &mut found.notes);
+    let mut units = terragrunt::units(files, &set, &mut found.notes);
+    units.extend(objects.units(files, &mut found.notes));
     let runs = Cell::new(RUNS);
     let named = units.iter().flat_map(|unit| &unit.named).collect();
     let tree = Tree { files, modules: &modules, units: &units, set: &set, named: &named, runs: &runs };

@@ -17,6 +17,7 @@ use crate::{
         chart::{ChartRelease, suppose},
         files::Files,
         note::{About, Bound, Note},
+        value::Value,
     },
     repo::RepoPath,
 };
@@ -49,7 +50,7 @@ enum Told<'t> {
     Nothing,
     /// A file of variables, by name.
     File(&'t RepoPath),
-    /// The inputs of Terragrunt.
+    /// The inputs of Terragrunt, or of an object.
     Unit(&'t Unit),
 }
 
@@ -70,7 +71,7 @@ pub(super) fn root(tree: Tree<'_>, module: &Module, found: &mut Terraform) {
     let is_root = module.is_root(tree.files);
     let mut budget = Budget::of(&module.folder);
     budget.is_for_others = all.is_empty() && always.is_empty() && !is_root;
-    // What Terragrunt runs is run by nobody else.
+    // What Terragrunt or a controller runs is run by nobody else.
     let alone = (!has_units).then_some(Told::Nothing);
     let told = alone.into_iter().chain(all.iter().copied());
     let told = told.map(|told| (told, told.inputs(tree.files, &always, &mut found.notes)));
@@ -104,7 +105,7 @@ pub(super) fn root(tree: Tree<'_>, module: &Module, found: &mut Terraform) {
             Told::Nothing | Told::File(_) => by.map(|by| inputs::place(by, &paths)),
         };
         for run in runs.made {
-            run.hand_over((file, place.as_deref(), is_idle), found);
+            run.hand_over(*told, (file, place.as_deref(), is_idle), found);
         }
     }
 }
@@ -112,6 +113,13 @@ pub(super) fn root(tree: Tree<'_>, module: &Module, found: &mut Terraform) {
 // === impl Told ===
 
 impl<'t> Told<'t> {
+    fn unit(self) -> Option<&'t Unit> {
+        match self {
+            Self::Unit(unit) => Some(unit),
+            Self::Nothing | Self::File(_) => None,
+        }
+    }
+
     fn path(self) -> Option<&'t RepoPath> {
         match self {
             Self::Nothing => None,
@@ -186,8 +194,14 @@ impl Runs<'_> {
 // === impl Run ===
 
 impl Run {
-    fn hand_over(self, (file, place, is_idle): (&RepoPath, Option<&str>, bool), found: &mut Terraform) {
+    fn hand_over(
+        self,
+        told: Told<'_>,
+        (file, place, is_idle): (&RepoPath, Option<&str>, bool),
+        found: &mut Terraform,
+    ) {
         let Self { chosen, found: mut own, clusters } = self;
+        let unit = told.unit();
         if is_idle {
             own.charts.retain(|chart| !is_open(chart));
         }
@@ -198,7 +212,7 @@ impl Run {
             Choice::Other => None,
         });
         let names: Vec<&str> = place.into_iter().chain(chosen).collect();
-        for (alias, Brought { mut charts, objects, left }) in clusters {
+        for (alias, Brought { mut charts, objects, mut left }) in clusters {
             if is_idle {
                 charts.retain(|chart| !chart.is_off);
             }
@@ -207,10 +221,24 @@ impl Run {
             }
             let cluster = names.iter().copied().chain(alias.as_deref()).collect::<Vec<_>>().join("-");
             let cluster = Some(cluster).filter(|cluster| !cluster.is_empty());
+            if unit.is_some_and(|unit| unit.is_suspended) {
+                let versions = charts.iter().filter_map(|chart| chart.version.clone()).map(Value::Scalar);
+                left.extend(versions.chain(objects.iter().map(|object| object.value.clone())));
+            }
+            let by_object = unit.is_some_and(|unit| unit.by_object);
             // It is refused as a whole.
             let notes = std::mem::take(&mut refused);
             let (file, guards) = (file.clone(), Vec::new());
-            found.applied.applies.push(Apply { file, cluster, charts, objects, left, guards, notes });
+            found.applied.applies.push(Apply {
+                file,
+                cluster,
+                by_object,
+                charts,
+                objects,
+                left,
+                guards,
+                notes,
+            });
         }
     }
 }
@@ -221,13 +249,16 @@ fn is_open(chart: &ChartRelease) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use crate::deploy::{terraform::terraform, testing::files};
 
     #[test]
     fn what_is_run_lies_over_no_defaults_that_say_the_same() {
         let release = "variable \"v\" {}\nresource \"helm_release\" \"a\" {\n  chart = \"linkerd-crds\"\n  version = var.v\n}\n";
         let root = format!("provider \"helm\" {{}}\nmodule \"m\" {{\n  source = \"../m\"\n}}\n{release}");
-        let found = terraform(&files(&[("r/main.tf", root.as_str()), ("m/main.tf", release)]));
+        let found =
+            terraform(&files(&[("r/main.tf", root.as_str()), ("m/main.tf", release)]), &BTreeSet::new());
         assert_eq!((found.charts.len(), found.shadowed.len()), (2, 0));
     }
 }

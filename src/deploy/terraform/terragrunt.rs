@@ -34,12 +34,14 @@ pub(super) const FILE: &str = "terragrunt.hcl";
 /// The name under which a unit, or a stack in another one, reads what it is given.
 const VALUES: &str = "values";
 
-/// A folder in which Terragrunt runs a module.
+/// A folder in which Terragrunt runs a module, or an object that has one run.
 #[derive(Debug)]
 pub(super) struct Unit {
     /// Its file; of one of a stack that of the stack.
     pub path: RepoPath,
-    /// Which of the stack's clusters it is for, where that has several.
+    /// Whether an object has the module run.
+    pub by_object: bool,
+    /// Which one it is of those that its file has run.
     pub place: Option<String>,
     /// The folder of the module.
     pub module: String,
@@ -49,6 +51,8 @@ pub(super) struct Unit {
     pub named: Vec<RepoPath>,
     /// Whether it is left out of what is applied.
     pub is_excluded: bool,
+    /// Whether what is applied stays as it is.
+    pub is_suspended: bool,
     /// Its file, and those of Terragrunt's that this one takes in.
     pub reads: Vec<RepoPath>,
 }
@@ -111,8 +115,9 @@ fn unit(
     inputs.extend(arguments);
     let reads = watch.into_read().into_iter().filter_map(RepoPath::new);
     let reads = reads.filter(|path| path.name().ends_with(".hcl")).collect();
-    let is_excluded = config.is_excluded;
-    Some(Unit { path: path.clone(), place: None, module, inputs, named, is_excluded, reads })
+    let (is_excluded, path, place) = (config.is_excluded, path.clone(), None);
+    let (by_object, is_suspended) = (false, false);
+    Some(Unit { path, by_object, place, module, inputs, named, is_excluded, is_suspended, reads })
 }
 
 /// Reads a configuration that another one names, for `read_terragrunt_config`.

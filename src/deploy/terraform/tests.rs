@@ -8,7 +8,7 @@ use crate::deploy::{
 };
 
 fn evaluated(texts: &[(&str, &str)]) -> Terraform {
-    terraform(&files(texts))
+    terraform(&files(texts), &BTreeSet::new())
 }
 
 /// The text of a scalar with the file and the text that each of its parts was written as.

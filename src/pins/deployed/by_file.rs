@@ -20,6 +20,7 @@ use crate::{
         Form, Pin, PinKind, SkipReason, Skipped,
         context::Context,
         found::Found,
+        index::Index,
         marker::TextFile,
         origin::{Ours, is_linkerds},
         other,
@@ -50,7 +51,10 @@ pub(in crate::pins) fn terraform(
     claims: &mut Claims,
     skipped: &mut Vec<Skipped>,
 ) -> Evaluated {
-    let deployed = terraform::terraform(context.files);
+    // What has no module run takes no variables either.
+    let Index { runs, referable, .. } = context.index;
+    let manifests = runs.iter().chain(referable.iter().filter(|_| !runs.is_empty())).collect();
+    let deployed = terraform::terraform(context.files, &manifests);
     let cluster = Cluster::new(&deployed.objects);
     for release in &deployed.charts {
         let injected = home(release, &cluster);

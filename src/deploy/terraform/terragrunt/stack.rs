@@ -193,6 +193,8 @@ impl Copied {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use crate::deploy::{terraform::terraform, testing::files};
 
     #[test]
@@ -214,13 +216,14 @@ mod tests {
                     terraform {\n  source = \"${get_repo_root()}/modules//mesh\"\n}\ninputs = {\n  chart = values.chart\n}\n";
         let module = "variable \"chart\" {}\nvariable \"name\" {}\nresource \"helm_release\" \"a\" {\n  name = var.name\n  \
                       chart = \"linkerd-crds\"\n  version = var.chart\n}\n";
-        let found = terraform(&files(&[
+        let tree = files(&[
             ("live/root.hcl", "inputs = {\n  name = \"a\"\n}\n"),
             ("live/terragrunt.stack.hcl", &outer.concat()),
             ("modules/mesh/main.tf", module),
             ("stacks/one/terragrunt.stack.hcl", &inner),
             ("units/mesh/terragrunt.hcl", mesh),
-        ]));
+        ]);
+        let found = terraform(&tree, &BTreeSet::new());
         let applies = found.applied.applies.iter().map(|apply| {
             let charts = apply.charts.iter().map(|chart| {
                 let version = chart.version.as_ref().and_then(|version| version.origins().next());
@@ -244,7 +247,7 @@ mod tests {
             format!("stack \"{name}\" {{\n  source = \"${{get_repo_root()}}/a\"\n  path = \"{name}\"\n}}\n")
         };
         let stack = ["one", "two", "three"].map(twice).concat();
-        let found = terraform(&files(&[("a/terragrunt.stack.hcl", &stack)]));
+        let found = terraform(&files(&[("a/terragrunt.stack.hcl", &stack)]), &BTreeSet::new());
         assert_eq!(found.notes.len(), 1, "{:?}", found.notes);
     }
 }
