@@ -221,7 +221,9 @@ impl Claims {
     /// Adds what another has gathered of a release: with variables that are left open it is what nobody applies, where
     /// somebody is known to.
     pub fn append_release(&mut self, mut other: Self, release: &ChartRelease) {
-        let id = (release.file.clone(), release.release.text().into_owned());
+        let name = Some(release.release.text()).filter(|name| !name.is_empty());
+        // A source has no release, and is known by its chart.
+        let id = (release.file.clone(), name.unwrap_or_else(|| release.chart.text()).into_owned());
         if release.is_supposed || release.version.as_ref().is_some_and(|v| v.text().contains("${")) {
             other.claims.iter_mut().for_each(|claim| claim.open = Some(id.clone()));
         } else {

@@ -19,7 +19,7 @@ const KINDS: [&str; 4] = ["chart", "release", "upstream", "version"];
 const WITH: &str = "with";
 /// What stands behind a repository in the address of one of its versions.
 const SHOWS: [&str; 2] = ["/compare/", "/releases/tag/"];
-/// What stands behind it before that on GitLab.
+/// What may stand between them.
 const APART: &str = "/-";
 /// How the name of a repository ends that packs the chart before it.
 const PACKS: [&str; 4] = ["-app", "-chart", "-charts", "-helm"];
@@ -118,7 +118,7 @@ mod tests {
         for own in [
             "[Unreleased]: https://github.com/acme/linkerd-control-plane-app/compare/v1.4.1...HEAD",
             "[0.3.2]: https://github.com/acme/linkerd2/releases/tag/v0.3.2",
-            "[1.0.0]: https://gitlab.com/acme/mesh/linkerd-viz/-/compare/v0.9.0...v1.0.0",
+            "[1.0.0]: https://git.acme.example/mesh/linkerd-viz/-/compare/v0.9.0...v1.0.0",
         ] {
             assert_eq!(of(own), 1, "{own}");
         }

@@ -1,3 +1,5 @@
+//! Tests of whose a head is: by its content, and by what a merge adds.
+
 use super::*;
 use crate::repo::TreeId;
 
