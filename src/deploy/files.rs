@@ -287,6 +287,7 @@ mod tests {
         let links = [
             ("envs/prod", "../base"),
             ("out.yaml", "../../etc/hostname"),
+            ("rooted.yaml", "/base/a.yaml"),
             ("round.yaml", "./round.yaml"),
             ("to/file.yaml", "../envs/prod/./a.yaml"),
             ("to/folder.yaml", "../base"),
@@ -299,7 +300,9 @@ mod tests {
             assert_eq!(files.file(path).unwrap().path.as_str(), "base/a.yaml", "{path}");
             assert!(files.has(path));
         }
-        for path in ["out.yaml", "round.yaml", "to/folder.yaml", "to/nothing.yaml", "envs/prod"] {
+        for path in
+            ["out.yaml", "rooted.yaml", "round.yaml", "to/folder.yaml", "to/nothing.yaml", "envs/prod"]
+        {
             assert!(files.file(path).is_err() && !files.has(path), "{path}");
         }
     }

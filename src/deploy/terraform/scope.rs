@@ -358,3 +358,24 @@ pub(super) fn boolean(truth: bool) -> Value {
 pub(super) fn rooted(folder: &str) -> String {
     if folder.is_empty() { ".".to_owned() } else { folder.to_owned() }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use crate::deploy::{terraform::terraform, testing::files};
+
+    #[test]
+    fn locals_that_are_read_through_too_many_others_are_not_known() {
+        let known = |length: usize| {
+            let chain: String = (1..=length).map(|n| format!("  a{n} = local.a{}\n", n - 1)).collect();
+            let main = format!(
+                "locals {{\n  a0 = \"2026.8.2\"\n{chain}}}\nresource \"helm_release\" \"a\" {{\n  chart = \"linkerd-crds\"\n  \
+                 version = local.a{length}\n}}\n"
+            );
+            let found = terraform(&files(&[("main.tf", &main)]), &BTreeSet::new());
+            found.charts[0].version.as_ref().unwrap().known().is_some()
+        };
+        assert_eq!([40, 20_000].map(known), [true, false]);
+    }
+}
