@@ -85,12 +85,16 @@ fn a_version_that_the_repository_does_not_have_is_told() {
     let exec = "{{ exec \"cat\" (list \"VERSION\") }}";
     let (pins, skips) = told("helmfile.yaml.gotmpl", &helmfile(exec));
     assert_eq!((pins, skips), (vec![format!("helmfile.yaml.gotmpl:3 {exec} NotFollowed")], Vec::new()));
-    let off = helmfile(exec).replace("}\n", ", installed: false}\n");
-    assert_eq!(told("helmfile.yaml.gotmpl", &off), (Vec::new(), Vec::new()));
-    let (pins, skips) = told("helmfile.yaml.gotmpl", &helmfile("{{ env \"V\" | default \"2026.8.2\" }}"));
+    let off = |version: &str| {
+        told("helmfile.yaml.gotmpl", &helmfile(version).replace("}\n", ", installed: false}\n"))
+    };
+    assert_eq!(off(exec), (Vec::new(), Vec::new()));
+    let env = "{{ env \"V\" | default \"2026.8.2\" }}";
+    let (pins, skips) = told("helmfile.yaml.gotmpl", &helmfile(env));
     assert_eq!(pins, ["helmfile.yaml.gotmpl:3 2026.8.2 moves"]);
     let detail = "the version of `linkerd-crds` is not followed: the environment variable `V`".to_owned();
     assert_eq!(skips, [(SkipReason::Helmfile, detail)]);
+    assert_eq!(off(env), (pins, Vec::new()));
     let terraform = |version: &str| {
         format!(
             "resource \"helm_release\" \"crds\" {{\n  name = \"crds\"\n  repository = \"https://helm.linkerd.io/edge\"\n  \
