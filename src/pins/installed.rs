@@ -168,8 +168,6 @@ fn mark(pin: &Pin, homes: &BTreeMap<&RepoPath, &str>) -> Mark {
         () if pin.stage == Stage::DataPlane && pin.stays.is_none() => Role::Proxy,
         () if pin.stage == Stage::DataPlane || pin.kind == PinKind::Other => Role::Other,
         () if pin.ended.is_some() || pin.stays == Some(Reason::NoEffect) => Role::Other,
-        // Of a part of its own it says nothing.
-        () if pin.stays == Some(Reason::OwnVersion) => Role::Platform,
         // A control plane is what runs, and not whatever has a mark of one.
         () if is_rendered && pin.is_off => Role::Platform,
         () if is_version(pin) && pin.charts().any(linkerd::is_control_plane) => Role::ControlPlane,
