@@ -408,7 +408,8 @@ impl<'a> Machine<'a> {
             && print::is_unknown(given)
         {
             self.note(About::Condition(self.action(pipeline)));
-            return Ok(if self.choose(2) == 0 { given.clone() } else { fallback.clone() });
+            // In each branch of a condition around it the default is what is known.
+            return Ok(if self.choose(3) < 2 { fallback.clone() } else { given.clone() });
         }
         let own = self.scope.own.and_then(|own| own.call(name, &arguments));
         match own.map_or_else(|| functions::call(name, &arguments), Called::Is) {

@@ -87,7 +87,7 @@ fn what_nobody_says_names_who_knows_it() {
     assert_eq!(of("{{ requiredEnv \"L5D\" }}"), ["<the environment variable `L5D`>"]);
     assert_eq!(
         of("{{ env \"L5D\" | default \"2026.8.2\" }}"),
-        ["<the environment variable `L5D`>", "helmfile.yaml.gotmpl:2026.8.2"]
+        ["helmfile.yaml.gotmpl:2026.8.2", "<the environment variable `L5D`>"]
     );
     assert_eq!(of("{{ .Values.l5d | get \"v\" \"2026.8.1\" }}").len(), 1);
     assert_eq!(of("{{ .Values | get \"l5d.v\" \"2026.8.1\" }}"), ["helmfile.yaml.gotmpl:2026.8.1"]);
