@@ -315,9 +315,13 @@ fn what_a_function_of_terraform_s_that_is_not_followed_is_given_is_told() {
 fn what_a_command_of_helmfile_s_is_given_is_the_version_of_its_chart() {
     let text = "repositories: [{name: l, url: 'https://helm.linkerd.io/edge'}]\nreleases:\n- name: crds\n  chart: l/linkerd-crds\n  \
                 version: {{ exec \"./v.sh\" (list \"2026.8.2\") }}\n";
-    let found = scanned(&[("helmfile.yaml", text)]);
-    assert_eq!(told(&found), ["helmfile.yaml:5 2026.8.2 NotFollowed"]);
-    assert_eq!(found.pins[0].chart.as_deref(), Some("linkerd-crds"));
+    let told_by_a_value =
+        format!("values:\n- mesh: 2026.8.2\n---\n{}", text.replace("\"2026.8.2\"", ".Values.mesh"));
+    for (text, line) in [(text, 5), (&*told_by_a_value, 2)] {
+        let found = scanned(&[("helmfile.yaml", text)]);
+        assert_eq!(told(&found), [format!("helmfile.yaml:{line} 2026.8.2 NotFollowed")]);
+        assert_eq!(found.pins[0].chart.as_deref(), Some("linkerd-crds"));
+    }
 }
 
 #[test]

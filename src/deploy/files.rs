@@ -170,8 +170,8 @@ impl<'t> TreeFiles<'t> {
         }
         let target = String::from_utf8(self.tree.read(entry.id)?).map_err(|_| FileError::Link)?;
         let rest = path.get(entry.path.as_str().len()..).unwrap_or_default();
-        let next = RepoPath::resolve(entry.path.folder(), &format!("{target}{rest}"));
-        let next = next.filter(|_| !target.starts_with('/')).ok_or(FileError::Link)?;
+        let next =
+            RepoPath::resolve(entry.path.folder(), &format!("{target}{rest}")).ok_or(FileError::Link)?;
         self.followed(next.as_str(), left)
     }
 

@@ -10,7 +10,7 @@ use std::{
 
 use super::{
     Facts, Form, Installations, Inventory, Pin, PinKind, Reason, RepoPath, Stage, context::Context,
-    deployed::agrees, index::Release, origin::ENTERPRISE, other, renderings,
+    deployed::agrees, index::Release, origin::ENTERPRISE, renderings,
 };
 use crate::{
     deploy::{self, Applied, Knows, Mark, Note, Role, tree_chart::Evaluations},
@@ -173,9 +173,8 @@ fn mark(pin: &Pin, homes: &BTreeMap<&RepoPath, &str>) -> Mark {
         () if is_version(pin) && pin.charts().any(linkerd::is_control_plane) => Role::ControlPlane,
         () => Role::Platform,
     };
-    // What Helm printed lies over many files, of one folder or of one for each kind, and a module of Terraform is one.
+    // What Helm printed lies over many files, of one folder or of one for each kind.
     let home = homes.get(&pin.path).copied().filter(|_| is_rendered).unwrap_or(pin.path.folder());
-    let is_of_folder = is_rendered || other::class(&pin.path) == other::Class::Terraform;
-    let unit = if is_of_folder { format!("{home}/") } else { pin.path.to_string() };
+    let unit = if is_rendered { format!("{home}/") } else { pin.path.to_string() };
     Mark { path: pin.path.clone(), span: pin.site.span.clone(), unit, role }
 }

@@ -161,7 +161,7 @@ impl RenderError {
     /// Says what to do about it, in a clause.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::NoHelm { hint, .. } => *hint,
+            Self::NoHelm { hint, .. } => hint,
             Self::NoChart { .. } => "check the version, and the chart index that uplinker is given",
             Self::Digest { .. } | Self::Package { .. } => {
                 "find out where this package comes from before anything of it is deployed"

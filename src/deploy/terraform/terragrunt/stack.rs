@@ -142,7 +142,7 @@ impl Reading<'_> {
         let (Some(from), Some(folder)) = (from, folder) else { return };
         self.copied.insert(from.folder().to_owned());
         if copy.is_stack {
-            let within = [stack.within, &[copy.path.clone()]].concat();
+            let within = [stack.within, std::slice::from_ref(&copy.path)].concat();
             let values = Some(&copy.values);
             let inner = Stack { path: stack.path, from: &from, folder: &folder, within: &within, values };
             self.stack(&inner, nested);
