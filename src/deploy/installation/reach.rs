@@ -16,7 +16,7 @@ use crate::{
         cluster::Cluster,
         files::Files,
         flux, k3s,
-        kinds::is_root,
+        kinds::{self, is_root},
         object::{Labels, Object},
         suspended::{self, By},
         tree_chart::Evaluations,
@@ -126,6 +126,8 @@ pub(super) fn lots(
     let loose = loose(files, entries, marks);
     // What a chart makes is deployed by those who ask for the chart.
     let mut brought: BTreeSet<RepoPath> = charts.files().cloned().collect();
+    let folders: Vec<String> =
+        tops.iter().filter_map(Top::folder).chain(kustomizations.iter().flat_map(kinds::folders)).collect();
     let outer = Cluster::new(loose.iter().chain(&kustomizations));
     let of_no_hub = loose.iter().filter(|object| !argo::is_own_cluster(object));
     let of_no_hub = Cluster::new(of_no_hub.chain(&kustomizations));
@@ -157,7 +159,9 @@ pub(super) fn lots(
     }
     let mut lots = settled(&places, found);
     let mut read: BTreeSet<usize> = lots.iter().flat_map(|lot| &lot.marks).copied().collect();
-    let unapplied = unapplied((files, charts), &places, &loose, &brought);
+    let unapplied = unapplied((files, charts), &places, &loose, |object| {
+        brought.contains(&object.file) || folders.iter().any(|folder| object.file.is_below(folder))
+    });
     let mut unapplied = settled(&places, unapplied);
     unapplied.iter_mut().for_each(|lot| lot.marks.retain(|mark| !read.contains(mark)));
     let mut units: BTreeMap<String, Lot> = BTreeMap::new();
@@ -209,11 +213,11 @@ fn unapplied(
     (files, charts): (&dyn Files, &Evaluations),
     places: &Places<'_>,
     loose: &[Object],
-    brought: &BTreeSet<RepoPath>,
+    is_brought: impl Fn(&Object) -> bool,
 ) -> Vec<(Lot, Reach)> {
     let all = Cluster::new(loose);
     let mut found = Vec::new();
-    let is_applied = |object: &Object| brought.contains(&object.file) && !is_remote(object);
+    let is_applied = |object: &Object| is_brought(object) && !is_remote(object);
     for object in loose.iter().filter(|object| is_release(object, files) && !is_applied(object)) {
         if own_sources(object, &all).is_none() {
             continue;
