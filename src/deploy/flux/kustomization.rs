@@ -139,6 +139,12 @@ pub fn kustomization(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) 
             let filled = variables.fill(object, files, &mut Vec::new());
             filled.into_iter().for_each(|value| object.value = value);
         }
+        // What is put to images is in the objects then.
+        for entry in build.images.iter_mut().chain(&mut build.images_of_known) {
+            let put = Object { value: entry.clone(), ..object.clone() };
+            let filled = variables.fill(&put, files, &mut Vec::new());
+            filled.into_iter().for_each(|value| *entry = value);
+        }
     }
     set_common_metadata(spec, &mut build.objects);
     set_common_metadata(spec, &mut build.covered);
