@@ -18,6 +18,10 @@ pub const CNI: &str = "linkerd2-cni";
 /// The charts that are published with each edge release today (L2 bin/helm-build).
 pub const CHARTS: [&str; 5] = [CRDS, CONTROL_PLANE, VIZ, MULTICLUSTER, CNI];
 
+/// Charts that the edge repository has without `-edge` in their versions from before these were those of the releases, as that of
+/// the stable channel has them (L2 `Chart.yaml` at edge-22.8.3 to 23.1.1, 23.9.1 to 23.10.3, and 23.4.2).
+const UNMARKED: [(&str, &str); 3] = [(CRDS, "1.4.0"), (CRDS, "1.8.0"), (CNI, "30.8.1")];
+
 /// The charts that the edge repository once had and that no release since `last` has.
 pub const RETIRED_CHARTS: [RetiredChart; 4] = [
     RetiredChart {
@@ -57,6 +61,11 @@ pub enum Turn {
     ControlPlane,
     /// What needs a control plane.
     Extensions,
+}
+
+/// Tells whether a chart of the edge repository has a version there that does not say so.
+pub fn is_unmarked(chart: &str, version: &str) -> bool {
+    UNMARKED.contains(&(chart, version))
 }
 
 /// Says whether the edge channel has, or once had, a chart of that name.

@@ -21,7 +21,7 @@ mod version;
 pub use annotations::{ADMISSION, DEBUG_VERSION, INJECT, PROXY_VERSION, RECONCILE};
 pub use charts::{
     CHARTS, CNI, CONTROL_PLANE, CRDS, MULTICLUSTER, OLD_CONTROL_PLANE, RETIRED_CHARTS, RetiredChart, Turn,
-    VIZ, default_namespace, is_chart, is_control_plane, retired_chart, turn,
+    VIZ, default_namespace, is_chart, is_control_plane, is_unmarked, retired_chart, turn,
 };
 pub use clock_fields::ClockField;
 pub use guidance::{Advice, Verdict};

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     deploy::{ChartRelease, Scalar, chart::Repository},
-    linkerd::{CHARTS, EDGE_CHARTS, retired_chart},
+    linkerd::{self, CHARTS, EDGE_CHARTS, retired_chart},
 };
 
 /// The host of the repositories of Linkerd's own charts.
@@ -38,6 +38,8 @@ pub(super) struct Ours {
     pub mirror: Option<String>,
     /// Why it stays, whatever its version.
     pub stays: Option<Reason>,
+    /// Whether its version is one of the edge channel, and does not say so.
+    pub is_unmarked: bool,
 }
 
 /// The prefix of Buoyant Enterprise for Linkerd's charts.
@@ -103,16 +105,20 @@ impl Ours {
             }
             Origin::Unknown => (None, (!has_our_scheme(version)).then_some(Reason::Channel)),
         };
-        Some(Self { chart: chart.to_owned(), mirror, stays: retirement.or(stays) })
+        let is_unmarked = own(origin) && linkerd::is_unmarked(chart, version);
+        Some(Self { chart: chart.to_owned(), mirror, stays: retirement.or(stays), is_unmarked })
     }
 
     /// Fills in a spec.
     pub fn fill(&self, spec: Spec) -> Spec {
-        Spec { chart: Some(self.chart.clone()), mirror: self.mirror.clone(), ..spec }.staying(self.stays)
+        let is_old = self.is_unmarked && spec.expects == Expects::Chart;
+        let expects = if is_old { Expects::OldChart } else { spec.expects };
+        Spec { expects, chart: Some(self.chart.clone()), mirror: self.mirror.clone(), ..spec }
+            .staying(self.stays)
     }
 
     fn staying(chart: &str, reason: Reason) -> Self {
-        Self { chart: chart.to_owned(), mirror: None, stays: Some(reason) }
+        Self { chart: chart.to_owned(), mirror: None, stays: Some(reason), is_unmarked: false }
     }
 }
 

@@ -16,6 +16,8 @@ pub(super) const YEARS: u16 = 30;
 pub(super) enum Expects {
     /// A chart version or constraint.
     Chart,
+    /// An exact version of a chart of the edge channel from before these were those of its releases.
+    OldChart,
     /// An image tag.
     Edge,
     /// Either; text that is neither is no version at all.
@@ -104,6 +106,9 @@ pub(super) fn judge(text: &str, expects: Expects) -> Judged {
     let whole = start..start + trimmed.len();
     let found = match expects {
         Expects::Chart => Some(chart_version(trimmed, start)),
+        Expects::OldChart => {
+            Some(VersionText { span: whole.clone(), form: Form::Chart, version: None, stays: None })
+        }
         Expects::Edge => Some(tag(trimmed, start)),
         Expects::Either if trimmed.parse::<EdgeVersion>().is_ok() => Some(tag(trimmed, start)),
         Expects::Either => EdgeVersion::from_chart(trimmed).is_some().then(|| chart_version(trimmed, start)),

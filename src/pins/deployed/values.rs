@@ -91,7 +91,7 @@ impl ReadBy {
             let vendored = || {
                 let is_local = matches!(origin, Origin::Local) && CHARTS.contains(&&*inner.chart);
                 let stays = copy.is_none().then_some(Reason::Uneditable);
-                is_local.then(|| Ours { chart: inner.chart.clone(), mirror: None, stays })
+                is_local.then(|| Ours { chart: inner.chart.clone(), mirror: None, stays, is_unmarked: false })
             };
             let version = inner.version.as_ref().map(Scalar::text).unwrap_or_default();
             let ours = Ours::judge(&inner.chart, &origin, &version, mirrors).or_else(vendored)?;
@@ -147,7 +147,10 @@ impl<'a> Read<'a> {
 
     /// Values of a chart of Linkerd's of which no more is known.
     fn of(context: &Context<'a>, chart: &str) -> Self {
-        Self::new(context, ReadBy::Ours(Ours { chart: chart.to_owned(), mirror: None, stays: None }))
+        Self::new(
+            context,
+            ReadBy::Ours(Ours { chart: chart.to_owned(), mirror: None, stays: None, is_unmarked: false }),
+        )
     }
 
     /// Takes the releases in a mapping of values.
