@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use super::{
     Form, Pin, PinKind, Reason, SkipReason, Skipped, hold,
     marker::{SIGNS, TextFile, bare, comment_sign, hold_in, is_hold_line, lone_marker},
-    version_text::tokens,
+    release_names::tokens,
 };
 use crate::repo::RepoPath;
 

@@ -9,7 +9,7 @@ use super::{
     Form, Pin, PinKind, Reason, Site, Stage,
     found::is_workflow,
     hold,
-    version_text::{Token, tokens},
+    release_names::{Token, tokens},
 };
 use crate::{
     linkerd::EdgeVersion,

@@ -18,6 +18,7 @@ mod idle;
 mod image;
 mod index;
 mod installed;
+mod irrelevant;
 mod key;
 mod layout;
 mod marker;
@@ -28,6 +29,7 @@ mod other;
 mod place;
 mod reader;
 mod reason;
+mod release_names;
 mod rendered;
 mod renderings;
 mod rivals;
@@ -45,7 +47,7 @@ mod versioned;
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Range,
-    sync::{Arc, LazyLock},
+    sync::Arc,
 };
 
 use schemars::JsonSchema;
@@ -64,6 +66,7 @@ pub use chart_use::{ChartUse, Installed, Parameter, ParameterKind, ValuesPart};
 pub use ended::Ended;
 pub use home::Home;
 pub use image::is_named as is_image;
+pub use irrelevant::IrrelevantBlobs;
 pub use key::{PinKey, Within};
 pub use origin::{canonical, lies_in};
 pub use other::{Mention, mentions};
@@ -98,13 +101,6 @@ pub struct ScanOptions {
     /// What evaluates charts of the tree; without it the plain forms of their templates are followed.
     pub helm: Option<Arc<dyn Evaluate>>,
 }
-
-/// Blobs in which nothing is of interest, whatever file they are: a tree after a change shares nearly all of them with
-/// the tree before, and they are not read again. Cheap to clone, and put in order by the scan that asks first.
-#[derive(Clone, Debug)]
-pub struct IrrelevantBlobs(Arc<LazyLock<Vec<BlobId>, Sort>>);
-
-type Sort = Box<dyn FnOnce() -> Vec<BlobId> + Send>;
 
 impl Default for ScanOptions {
     fn default() -> Self {
@@ -474,27 +470,5 @@ impl ScanOptions {
     fn ceilings(&self) -> Ceilings {
         let bytes = usize::try_from(self.file_bytes).unwrap_or(usize::MAX);
         Ceilings { bytes, ..Ceilings::default() }
-    }
-}
-
-// === impl IrrelevantBlobs ===
-
-impl IrrelevantBlobs {
-    fn new(mut ids: Vec<BlobId>) -> Self {
-        Self(Arc::new(LazyLock::new(Box::new(move || {
-            ids.sort_unstable();
-            ids.dedup();
-            ids
-        }))))
-    }
-
-    fn contains(&self, id: BlobId) -> bool {
-        self.0.binary_search(&id).is_ok()
-    }
-}
-
-impl Default for IrrelevantBlobs {
-    fn default() -> Self {
-        Self::new(Vec::new())
     }
 }

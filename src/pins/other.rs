@@ -32,7 +32,7 @@ use std::{
 use super::{
     Form, Generator, Pin, PinKind, Reason, SkipReason, Skipped,
     marker::{self, TextFile},
-    version_text::{Token, edge_ranges, of_other_channels, releases, tokens},
+    release_names::{Token, edge_ranges, of_other_channels, releases, tokens},
 };
 use crate::linkerd::{self, EdgeVersion};
 

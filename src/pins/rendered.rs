@@ -13,7 +13,8 @@ use super::{
     found::{Found, Spec},
     object::Object,
     place::Place,
-    version_text::{CHANNELS, Expects, VersionText},
+    release_names::CHANNELS,
+    version_text::{Expects, VersionText},
 };
 use crate::{
     deploy,

@@ -12,7 +12,7 @@ use aho_corasick::packed::Searcher;
 use memchr::memmem::Finder;
 
 use super::{
-    IrrelevantBlobs, ScanOptions, SkipReason, Skipped, is_kustomization, other, version_text::CHANNELS,
+    IrrelevantBlobs, ScanOptions, SkipReason, Skipped, is_kustomization, other, release_names::CHANNELS,
 };
 use crate::{
     deploy::fleet::is_bundle,
@@ -248,7 +248,7 @@ impl Needles {
         let Looked { at, entry, content, takes_in, of_linkerd } = *looked;
         let known = content.and_then(|n| swept.judged.get(n));
         let skip = |reason, detail: Option<String>| {
-            let versions = super::version_text::releases(detail.as_deref().unwrap_or_default());
+            let versions = super::release_names::releases(detail.as_deref().unwrap_or_default());
             Seen::Skipped(Box::new(Skipped { path: entry.path.clone(), reason, detail, versions }))
         };
         let named = |text: &str| text.contains("inkerd");

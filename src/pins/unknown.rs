@@ -4,7 +4,7 @@
 //! In: a parsed file and the pins that were found in it. Out: where an object sets a chart of Linkerd to a release,
 //! so that it is named and not passed over in silence. It makes no pins.
 
-use super::{Form, Pin, SkipReason, Skipped, object::Object, place::Place, version_text::tokens};
+use super::{Form, Pin, SkipReason, Skipped, object::Object, place::Place, release_names::tokens};
 use crate::{
     deploy::{fleet, k3s, kinds},
     linkerd::{self, EdgeVersion},

@@ -24,8 +24,8 @@ use crate::{
         marker::TextFile,
         origin::{Ours, is_linkerds},
         other,
+        release_names::tokens,
         siblings::Siblings,
-        version_text::tokens,
     },
     repo::RepoPath,
 };

@@ -20,7 +20,7 @@ use crate::{
     linkerd::{self, CONTROL_PLANE, CRDS, MULTICLUSTER, VIZ},
     pins::{
         Pin, PinKind, Reason, RepoPath, SkipReason, Skipped, annotation, chart, context::Context,
-        found::Found, marker::TextFile, other, place::Place, version_text::tokens,
+        found::Found, marker::TextFile, other, place::Place, release_names::tokens,
     },
 };
 

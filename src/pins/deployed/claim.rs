@@ -18,8 +18,9 @@ use crate::{
     pins::{
         Form, Frame, Home, PinKind, Reason,
         found::{Spec, opaque},
+        release_names::{Token, tokens},
         under::Under,
-        version_text::{Expects, Judged, Token, VersionText, YEARS, has_code, judge, tokens},
+        version_text::{Expects, Judged, VersionText, YEARS, has_code, judge},
     },
     repo::RepoPath,
 };

@@ -31,8 +31,9 @@ use crate::{
     pins::{
         Deployment, Form, PinKind, Reason, Skipped, Versioned,
         found::{Spec, opaque},
+        release_names::tokens,
         under::Under,
-        version_text::{Expects, Judged, VersionText, judge, tokens},
+        version_text::{Expects, Judged, VersionText, judge},
     },
     repo::RepoPath,
 };

@@ -16,8 +16,8 @@ use crate::{
         found::Found,
         marker::TextFile,
         other,
+        release_names::{TAGS, tokens},
         siblings::Siblings,
-        version_text::{TAGS, tokens},
     },
     repo::parallel,
 };

@@ -22,11 +22,8 @@ use crate::{
     },
     linkerd::{self, RECONCILE},
     pins::{
-        PinKind, annotation, chart,
-        context::Context,
-        found::Spec,
-        rendered::has_mark,
-        version_text::{Expects, tokens},
+        PinKind, annotation, chart, context::Context, found::Spec, release_names::tokens, rendered::has_mark,
+        version_text::Expects,
     },
     repo::RepoPath,
 };

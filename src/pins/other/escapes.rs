@@ -5,7 +5,7 @@
 
 use super::class::{Class, class};
 use crate::{
-    pins::version_text::{Token, tokens},
+    pins::release_names::{Token, tokens},
     repo::RepoPath,
 };
 

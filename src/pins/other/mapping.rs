@@ -12,7 +12,7 @@ use super::{
         number, of_chart, words,
     },
 };
-use crate::pins::{Reason, origin::is_linkerds, version_text::TAGS};
+use crate::pins::{Reason, origin::is_linkerds, release_names::TAGS};
 
 /// Keys that give a package's name.
 const NAMES: [&str; 7] = ["name", "id", "pkgname", "component", "tool", "product", "software"];

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::pins::{
     Reason,
-    version_text::{is_in_name, may_stand_before},
+    release_names::{is_in_name, may_stand_before},
 };
 
 /// How such a tag begins.

@@ -21,7 +21,7 @@ use super::{
     speaks::speaks,
     tables::in_tables,
 };
-use crate::pins::version_text::{TAGS, extension};
+use crate::pins::release_names::{TAGS, extension};
 
 /// How a text gives a number, by lines that belong together.
 const IN_TEXTS: [fn(&str) -> Vec<Number>; 7] =

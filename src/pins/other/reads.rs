@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::speaks::speaks;
-use crate::pins::{siblings::name_before, version_text::TAGS};
+use crate::pins::{release_names::TAGS, siblings::name_before};
 
 /// What stands around a name that is read.
 const AROUND: [(&str, &str); 6] =
