@@ -114,9 +114,9 @@ impl<'a> Cluster<'a> {
         })
     }
 
-    /// Tells whether an object that was found for one which goes on without it is another cluster's: it is not built with that
-    /// one, and wherever it is, it lies nearer to a namesake of that one, which is in another cluster then. What is not `whole`, a
-    /// patch, is none.
+    /// Tells whether an object that was found for one which asks for it is another cluster's: it is not built with that one, and
+    /// wherever it is, it lies nearer to a namesake of that one, which is in another cluster then. What is not `whole`, a patch, is
+    /// none.
     pub fn is_anothers(&self, found: &'a Object, of: &Object, whole: impl Fn(&Object) -> bool) -> bool {
         let is_nearer_another = |found: &Object| {
             let own = shared_folders(of, found);

@@ -83,7 +83,7 @@ impl Ours {
         let current = CHARTS.contains(&chart);
         let retired = retired_chart(chart).is_some();
         if chart.starts_with(ENTERPRISE) {
-            return Some(Self::staying(chart, Reason::Channel));
+            return Some(Self::new(chart, Some(Reason::Channel)));
         }
         // A chart called `jaeger` is Linkerd's nowhere but in Linkerd's repository.
         let generic = !chart.contains("linkerd");
@@ -117,8 +117,9 @@ impl Ours {
             .staying(self.stays)
     }
 
-    fn staying(chart: &str, reason: Reason) -> Self {
-        Self { chart: chart.to_owned(), mirror: None, stays: Some(reason), is_unmarked: false }
+    /// One that comes from no mirror, and stays for a reason or moves.
+    pub fn new(chart: &str, stays: Option<Reason>) -> Self {
+        Self { chart: chart.to_owned(), mirror: None, stays, is_unmarked: false }
     }
 }
 

@@ -104,7 +104,7 @@ pub(super) fn over<'o>(
 /// Finds the chart that printed an object of a committed rendering, whose pods something may be laid over.
 pub(super) fn printed(object: &Object) -> Option<Over> {
     let chart = rendered::printed_by(object)?;
-    let ours = Ours { chart: chart.to_owned(), mirror: None, stays: None, is_unmarked: false };
+    let ours = Ours::new(chart, None);
     let under = vec![Under::Printed { path: object.file.clone(), chart: Some(chart) }];
     Some(Over { ours, under, run_by: RunBy::Other })
 }

@@ -237,7 +237,7 @@ fn take_copied((ours, version): &(Ours, Scalar), claims: &mut Claims) {
 /// Finds the copy of one of Linkerd's charts that is deployed from the tree, and the version that it was taken at: that is
 /// what runs, and values move no further.
 fn copied(context: &Context<'_>, release: &ChartRelease, folder: &str) -> Option<(Ours, Scalar)> {
-    let of = |chart: &str| Ours { chart: chart.to_owned(), mirror: None, stays: None, is_unmarked: false };
+    let of = |chart: &str| Ours::new(chart, None);
     // A package that lies in the tree has its version in its name.
     if let Some((name, _, Some(version))) = packaged(&release.chart)
         && linkerd::is_chart(&name.text())

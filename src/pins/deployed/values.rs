@@ -92,7 +92,7 @@ impl ReadBy {
             let vendored = || {
                 let is_local = matches!(origin, Origin::Local) && CHARTS.contains(&&*inner.chart);
                 let stays = copy.is_none().then_some(Reason::Uneditable);
-                is_local.then(|| Ours { chart: inner.chart.clone(), mirror: None, stays, is_unmarked: false })
+                is_local.then(|| Ours::new(&inner.chart, stays))
             };
             let version = inner.version.as_ref().map(Scalar::text).unwrap_or_default();
             let ours = Ours::judge(&inner.chart, &origin, &version, mirrors).or_else(vendored)?;
@@ -148,10 +148,7 @@ impl<'a> Read<'a> {
 
     /// Values of a chart of Linkerd's of which no more is known.
     fn of(context: &Context<'a>, chart: &str) -> Self {
-        Self::new(
-            context,
-            ReadBy::Ours(Ours { chart: chart.to_owned(), mirror: None, stays: None, is_unmarked: false }),
-        )
+        Self::new(context, ReadBy::Ours(Ours::new(chart, None)))
     }
 
     /// Takes the releases in a mapping of values.
