@@ -105,7 +105,7 @@ impl Ours {
             }
             Origin::Unknown => (None, (!has_our_scheme(version)).then_some(Reason::Channel)),
         };
-        let is_unmarked = own(origin) && linkerd::is_unmarked(chart, version);
+        let is_unmarked = origin.is_edge(mirrors) && linkerd::is_unmarked(chart, version);
         Some(Self { chart: chart.to_owned(), mirror, stays: retirement.or(stays), is_unmarked })
     }
 
@@ -221,6 +221,15 @@ mod tests {
         assert_eq!(at("billing-calendar", "https://helm.linkerd.io/edge", "2026.8.2"), None);
         let mirror = at("linkerd-crds", "https://charts.example.com/all", "2026.8.2").unwrap();
         assert_eq!((mirror.mirror.as_deref(), mirror.stays), (Some("https://charts.example.com/all"), None));
+    }
+
+    #[test]
+    fn old_charts_of_the_edge_channel_need_not_say_so() {
+        let is_unmarked = |url: &str, version: &str| at("linkerd-crds", url, version).unwrap().is_unmarked;
+        assert!(is_unmarked("https://helm.linkerd.io/edge", "1.8.0"));
+        assert!(is_unmarked("https://mirror.example/l5d", "1.8.0"), "it is that repository by another name");
+        assert!(!is_unmarked("https://helm.linkerd.io/edge", "1.6.1"), "that repository never had it");
+        assert!(!is_unmarked("https://helm.linkerd.io/stable", "1.8.0"));
     }
 
     #[test]
