@@ -21,6 +21,7 @@ mod prose;
 mod reads;
 mod renovate;
 mod speaks;
+mod spelling;
 mod tables;
 
 use std::{

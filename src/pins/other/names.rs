@@ -3,7 +3,10 @@
 //! In: a name. Out: whether it says no more than Linkerd, parts and channels of its releases, and that it is a version or brings
 //! one. Of `linkerd_prometheus_version` nobody knows what it counts.
 
-use super::number::{is_linkerd, is_own, words};
+use super::{
+    number::{is_linkerd, is_own, words},
+    spelling::spelled,
+};
 
 /// How Linkerd is called within a name.
 const LINKERD: [&str; 3] = ["linkerd2", "linkerd", "l5d"];
@@ -58,7 +61,7 @@ pub(super) fn as_name(text: &str) -> String {
 
 /// Tells whether a key, or the name of a package, does.
 pub(super) fn is_of_release(name: &str) -> bool {
-    says_only(name, &[])
+    says_only(&spelled(name), &[])
 }
 
 /// Tells whether a key beside Linkerd's name gives the version of something else: `traefik_version`, and not `chart_version`.

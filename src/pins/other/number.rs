@@ -5,6 +5,7 @@
 
 use std::ops::{Range, RangeInclusive};
 
+use super::spelling::spelled;
 use crate::{
     linkerd::{self, CHARTS, EdgeVersion, RETIRED_CHARTS},
     pins::{
@@ -135,7 +136,7 @@ pub(super) fn names_linkerd(word: &str) -> bool {
 /// that of something else.
 pub(super) fn gives_linkerds(key: &str) -> bool {
     let plain = |text: &str| text.replace(['_', '-', '.'], "").to_ascii_lowercase();
-    let key = plain(key);
+    let key = plain(&spelled(key));
     let of = key.strip_suffix("version").or_else(|| key.strip_suffix("ver"));
     let of = of.map(|of| of.strip_suffix("helmchart").or_else(|| of.strip_suffix("chart")).unwrap_or(of));
     let mut charts = CHARTS.into_iter().chain(RETIRED_CHARTS.into_iter().map(|chart| chart.name));

@@ -14,11 +14,12 @@ use super::{
     names::is_of_release,
     number::{
         Number, gives_linkerds, is_edge, is_linkerd, is_own, lines, may_be_linkerd, moved, names_linkerd,
-        number,
+        number, of_chart,
     },
     prose::in_prose,
     renovate::for_renovate,
     speaks::speaks,
+    spelling::chart_meant,
     tables::in_tables,
 };
 use crate::pins::release_names::{TAGS, extension};
@@ -92,7 +93,9 @@ fn in_words(line: &str) -> Vec<Number> {
         let counts: Option<fn(&str) -> bool> = match (is_key, is_asked) {
             (true, _) => Some(|_| true),
             (false, true) => Some(is_edge),
-            (false, false) => is_named().then_some(may_be_linkerd),
+            (false, false) if is_named() => Some(may_be_linkerd),
+            (false, false) if names_linkerd(word) => of_chart_meant(word, line, end),
+            (false, false) => None,
         };
         if let Some(counts) = counts {
             // A package manager is asked for `linkerd@2.14.10`.
@@ -108,6 +111,11 @@ fn in_words(line: &str) -> Vec<Number> {
 /// Tells whether a key that ends at a place of a line is a chart's name: `linkerd-crds: 1.8.0`.
 fn is_chart_s(key: &str, line: &str, end: usize) -> bool {
     is_own(&key.replace('_', "-")) && !is_linkerd(key) && !is_image(line, end)
+}
+
+/// Returns how the numbers count of the chart whose name a key is but for a letter, which ends at a place of a line.
+fn of_chart_meant(key: &str, line: &str, end: usize) -> Option<fn(&str) -> bool> {
+    chart_meant(key).filter(|_| !is_image(line, end)).and_then(of_chart)
 }
 
 /// Tells whether a key that ends at a place of a line is a name of releases, whatever part or channel it names:
@@ -223,6 +231,9 @@ mod tests {
             "charts: {linkerd-crds: 2.14.10, linkerd-smi: 0.2.7}",
             "{\"linkerd-viz\": \"v2.14.10\"}",
             "linkerd_viz = \"2.14.10\"",
+            "{\"linkerd-control-pane\" : \"2.14.10\"}",
+            "linkerd_vesion: 2.14.10",
+            "LINKERD_CLI_VERSOIN=2.14.10",
             "{\"config.linkerd.io/proxy-version\": \"2.14.10\"}",
         ] {
             assert_eq!(found(told), [("2.14.10", Some(Reason::Channel))], "{told}");
@@ -255,6 +266,9 @@ mod tests {
             "linkerd_proxy_init_version: v2.4.1",
             "acme_linkerd_version: 1.0.0",
             "image: linkerd-viz:1.0.0",
+            "image: linkerd-vis:2.14.10",
+            "linkerd-control-pane: 0.2.7",
+            "linkerd_await_vesion: 0.2.3",
             "linkerd2: 0.9.0",
             "linkerd_prometheus_version: 2.48.1",
             "linkerd_helm_version: 3.16.1",

@@ -12,6 +12,7 @@ use super::{
     number::{Number, gives_linkerds, lines, may_be_linkerd, moved, number},
     prose::in_cell,
     speaks::speaks,
+    spelling::spelled,
 };
 use crate::pins::origin::is_linkerds;
 
@@ -104,7 +105,7 @@ fn counting(cell: &str, is_its: &dyn Fn(&str) -> bool) -> Option<fn(&str) -> boo
 /// Returns the key that a cell is, or that the text of its link is.
 fn key(cell: &str) -> String {
     let linked = cell.split_once("](").and_then(|(before, _)| before.rsplit_once('['));
-    as_name(linked.map_or(cell, |(_, text)| text)).to_ascii_lowercase()
+    spelled(&as_name(linked.map_or(cell, |(_, text)| text))).to_ascii_lowercase()
 }
 
 /// Lists the cells of a row, and where each begins.
@@ -176,6 +177,10 @@ mod tests {
         assert_eq!(found(&format!("# Traefik\n\n{rows}\n## Linkerd\n")), []);
         let helm = "| control\\_plane\\_helm\\_version | 1.16.11 |\n| helm\\_version | 3.16.1 |\n| kube\\_helm\\_version | 1.29.1 |\n";
         assert_eq!(found(&format!("# Linkerd\n\n{helm}")), [("1.16.11", Some(Reason::Channel))]);
+        assert_eq!(
+            found("# Linkerd\n\n| [crds\\_helm\\_vesion](#a) | Crds helm version | `\"1.8.0\"` |\n"),
+            [("1.8.0", Some(Reason::Channel))]
+        );
     }
 
     #[test]
