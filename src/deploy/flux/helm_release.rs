@@ -8,10 +8,11 @@ use std::collections::BTreeSet;
 use sha2::{Digest, Sha256};
 
 use super::{
-    APIS, ARTIFACT, KUSTOMIZATIONS, envsubst,
+    APIS, ARTIFACT, envsubst,
     kustomization::added,
+    own,
     sources::{Reader, Sourced},
-    substitute::{Variables, asked_versions, is_whole, note_asked},
+    substitute::{Variables, asked_versions, note_asked},
 };
 use crate::{
     deploy::{
@@ -273,23 +274,7 @@ fn value_source<'c>(
         namespace: said.as_deref().or(own.as_deref()),
         from: &release.file,
     };
-    match group == super::SOURCES {
-        true => cluster.find(wanted),
-        false => find(release, wanted, cluster),
-    }
-}
-
-/// Finds what a HelmRelease has its values from. What only another cluster has is not that: what lies nearer to a namesake of the
-/// Kustomization by which the release is applied.
-fn find<'c>(release: &Object, wanted: Reference<'_>, cluster: &Cluster<'c>) -> Option<&'c Object> {
-    let found = cluster.find(wanted)?;
-    let is_told_apart =
-        |root: &&Object| root.is(KUSTOMIZATIONS, "Kustomization") && cluster.namesakes(root).next().is_some();
-    let applied = release.by.iter().flat_map(|by| cluster.of_file(by));
-    let mut applied = applied.filter(is_told_apart).peekable();
-    let is_anothers =
-        applied.peek().is_some() && applied.all(|root| cluster.is_anothers(found, root, is_whole));
-    (!is_anothers).then_some(found)
+    own::find(release, wanted, cluster)
 }
 
 fn is_optional(from: &Value) -> bool {
@@ -333,14 +318,15 @@ fn referenced(
     };
     if kind != "ConfigMap" {
         // What is in `data` of a Secret is encoded.
-        let plain = find(object, wanted, cluster).and_then(|map| map.value.scalar(&["stringData", &key]));
+        let plain =
+            own::find(object, wanted, cluster).and_then(|map| map.value.scalar(&["stringData", &key]));
         secret.extend(plain.filter(|text| !text.is_sealed()).map(layer));
         return outside("");
     }
     // Where no `nameReference` says so, or none that is here, one that kustomize generates is meant all the same.
     let hashed = format!("{name}-{HASH}");
-    let map = find(object, wanted, cluster)
-        .or_else(|| find(object, Reference { name: &hashed, ..wanted }, cluster));
+    let map = own::find(object, wanted, cluster)
+        .or_else(|| own::find(object, Reference { name: &hashed, ..wanted }, cluster));
     let Some(map) = map else { return outside(", which is not in this repository") };
     match map.value.scalar(&["data", &key]) {
         Some(text) if text.is_sealed() => outside(", which SOPS encrypts"),

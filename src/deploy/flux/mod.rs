@@ -11,6 +11,7 @@ mod expressions;
 pub mod helm_release;
 mod ignored;
 pub mod kustomization;
+mod own;
 mod pattern;
 pub mod resource_set;
 mod sources;

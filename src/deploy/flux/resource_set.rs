@@ -13,6 +13,7 @@ use super::{
     OPERATOR, awaited,
     copied::{copy, copy_sources},
     kustomization::set_common_metadata,
+    own,
 };
 use crate::deploy::{
     build::Build,
@@ -115,7 +116,8 @@ fn asked<'c>(object: &Object, from: &Value, cluster: &Cluster<'c>) -> Vec<&'c Ob
     let namespace = object.namespace().and_then(Scalar::known);
     let namespace = namespace.as_deref();
     let find = |name: &String| {
-        cluster.find(Reference { group: OPERATOR, kind: KIND, name, namespace, from: &object.file })
+        let wanted = Reference { group: OPERATOR, kind: KIND, name, namespace, from: &object.file };
+        own::find(object, wanted, cluster)
     };
     names.iter().filter_map(find).collect()
 }

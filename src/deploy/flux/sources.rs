@@ -1,6 +1,6 @@
 //! Where Flux has a chart from: HelmRepository, OCIRepository, GitRepository, HelmChart.
 
-use super::{ARTIFACT, SOURCES, artifact::Artifact};
+use super::{ARTIFACT, SOURCES, artifact::Artifact, own};
 use crate::deploy::{
     chart::{Layer, Renewal, Repository, registry_chart},
     cluster::{Cluster, Reference},
@@ -62,7 +62,11 @@ impl<'a> Reader<'a> {
             namespace: namespace.as_deref(),
             from: &self.object.file,
         };
-        self.cluster.find(wanted)
+        match kind {
+            // Its address says only whose charts it has, which is the same in all clusters.
+            "HelmRepository" => self.cluster.find(wanted),
+            _ => own::find(self.object, wanted, self.cluster),
+        }
     }
 
     /// Follows `chartRef`.
