@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::{
-    deploy::{argo, flux, handed, kinds, kyverno, object::Object, openshift, value::Scalar},
+    deploy::{argo, flux, handed, k3s, kinds, kyverno, object::Object, openshift, value::Scalar},
     repo::RepoPath,
 };
 
@@ -71,7 +71,8 @@ impl Kept {
             return self.roots.push(object);
         }
         let asks = kinds::asks(&group, &kind);
-        let gives = || object.value.path(&["spec", "values"]).is_some_and(handed::has);
+        // A chart of k3s may have objects from a second object of its name. There are few of both.
+        let gives = || group == k3s::GROUP || object.value.path(&["spec", "values"]).is_some_and(handed::has);
         if asks && (flux::is_of_tree(&object) || gives()) {
             self.roots.push(object.clone());
         }
