@@ -28,8 +28,9 @@ pub fn helm_chart(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> 
     let mut layers = values(object, spec, files);
     layers.extend(config.into_iter().flat_map(|(config, spec)| values(config, spec, files)));
     layers.extend(sets(spec));
-    // Without a chart the package itself stands in the object.
-    let chart = own("chart")?;
+    // The package itself may stand in the object, and goes before whatever names one (`chartSource`).
+    let is_inside = own("chartContent").is_some();
+    let chart = own("chart").or_else(|| is_inside.then(|| name.clone()))?;
     let (chart, repository, packaged) = match (addressed(&chart), own("repo")) {
         (Some(addressed), _) => addressed,
         (None, Some(repo)) => (chart, Repository::Address(repo), None),
@@ -38,9 +39,18 @@ pub fn helm_chart(object: &Object, cluster: &Cluster<'_>, files: &dyn Files) -> 
             (chart, Repository::Unknown(who), None)
         }
     };
+    let (repository, version, beside) = match is_inside {
+        true => {
+            let who = "the package in `chartContent`";
+            let version = Scalar::unknown(who).asked_by(&chart);
+            (Repository::Unknown(who.to_owned()), Some(version), own("version"))
+        }
+        false => (repository, packaged.or_else(|| own("version")), None),
+    };
     Some(ChartRelease {
         by: object.by.clone(),
-        version: packaged.or_else(|| own("version")),
+        version,
+        beside: beside.into_iter().collect(),
         release: name,
         namespace: own("targetNamespace").or_else(|| object.namespace().cloned()),
         layers,
@@ -209,6 +219,18 @@ mod tests {
             (text(&["t"]), text(&["u"])),
             (Typed::Text("1".to_owned()), Typed::Text("x,y,z".to_owned()))
         );
+    }
+
+    #[test]
+    fn a_package_in_the_object_goes_before_what_names_one() {
+        let named = "  chart: linkerd-viz\n  repo: https://charts.example.com\n  version: 2026.8.2\n";
+        let inside = released(&format!("{HEAD}{named}  chartContent: H4sI\n"));
+        assert_eq!(inside.chart.text(), "linkerd-viz");
+        assert!(matches!(inside.repository, Repository::Unknown(_)));
+        assert!(inside.version.as_ref().is_some_and(|version| version.unknown_to().is_some()));
+        assert_eq!(inside.beside.iter().map(Scalar::text).collect::<Vec<_>>(), ["2026.8.2"]);
+        let alone = released(&format!("{HEAD}  chartContent: H4sI\n"));
+        assert_eq!(alone.chart.text(), "mesh");
     }
 
     #[test]
