@@ -45,7 +45,7 @@ pub(super) fn check(input: &Verification<'_>) -> Checked {
         let plane = input.control_plane_in(&after);
         finding(plane, *fault, pin, if known { Severity::Warn } else { Severity::Block })
     });
-    let findings = findings.chain(leap(input, &after)).chain(together(input)).chain(untold(input));
+    let findings = findings.chain(leap(input, &after)).chain(together(input, &after)).chain(untold(input));
     let findings = findings.chain(suspended(input));
     let proxies = proxies(&after, input.target).count();
     let looked_at = match input.control_plane_in(&after) {
@@ -96,19 +96,27 @@ fn leap(input: &Verification<'_>, after: &Inventory) -> Option<Finding> {
     })
 }
 
-/// Says of what proxies read too that they go with the platform: they may start anew before their control plane has.
-fn together<'i>(input: &'i Verification<'_>) -> impl Iterator<Item = Finding> + 'i {
-    input.moving().filter_map(|(pin, _)| {
+/// Says of what proxies read too that they go with the platform: they may start anew before their control plane has, and are
+/// ahead of one that does not go there.
+fn together(input: &Verification<'_>, after: &Inventory) -> Vec<Finding> {
+    let to = input.plan.to;
+    let is_going = input.plan.undoes.is_none();
+    let (_, newest) = ends(input.control_plane_in(after)).unwrap_or((to, to));
+    let (severity, why) = match newest < to && is_going {
+        true => (Severity::Block, format!("and the control plane stays at {newest}")),
+        false => (Severity::Warn, "not once the control plane runs it".to_owned()),
+    };
+    let said = |pin: &Pin| {
         let lines = pin.of_proxies()?;
         let reason = format!(
-            "`{}` is the version of proxies too ({}): they go to {} with this change, not once the control plane runs it",
+            "`{}` is the version of proxies too ({}): they go to {to} with this change, {why}",
             pin.value,
             listed(lines.iter().map(|(path, line)| format!("{path}:{line}")), NAMED),
-            input.plan.to
         );
         let hint = "write the version of proxies where nothing else reads it; they follow in a pull request of their own then";
-        Some(Finding::warn(ID, reason).at_pin(pin).hint(hint))
-    })
+        Some(Finding::new(ID, severity, reason).at_pin(pin).hint(hint))
+    };
+    input.moving().filter_map(|(pin, _)| said(pin)).collect()
 }
 
 /// Says of control planes that others move with what they read that they take it later.
@@ -438,5 +446,12 @@ mod tests {
         assert!(found[0].reason.starts_with(said), "{found:?}");
         let held = Case::default().pins(|b| values(b).stays(Reason::Held)).check(ID);
         assert_eq!(held, []);
+        let kept = |b: Build| {
+            let b = b.chart("cp.yaml", CP, "2026.8.2").stays(Reason::Held);
+            b.value("vars.yaml", "linkerd-crds", "tag", "edge-26.8.2").read_by(None, "ns.yaml")
+        };
+        let found = Case::default().pins(kept).check(ID);
+        assert_eq!(severities(&found), [Block], "the control plane is held");
+        assert!(found[0].reason.ends_with("and the control plane stays at edge-26.8.2"), "{found:?}");
     }
 }
