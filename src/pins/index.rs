@@ -53,8 +53,8 @@ pub(super) struct Index {
     pub makers: Vec<RepoPath>,
     /// Files with objects that have modules of Terraform's run.
     pub runs: Vec<RepoPath>,
-    /// Files that are called as bundles of Fleet's are.
-    pub bundles: Vec<RepoPath>,
+    /// Files that are called as bundles of Fleet's are, or that a GitRepo names for one.
+    pub bundles: BTreeSet<RepoPath>,
     /// Files with objects that ask for a chart, or tell the injector something.
     pub objects: Vec<RepoPath>,
     /// Files with objects that lead to others.
@@ -265,6 +265,7 @@ impl Index {
             }
             ("fluxcd.controlplane.io", "ResourceSet" | "FluxInstance")
             | (fleet::GROUP, "GitRepo" | fleet::HELM_OP) => {
+                self.bundles.extend(spec.map(bundles).unwrap_or_default());
                 self.makers.push(path);
             }
             ("infra.contrib.fluxcd.io", "Terraform") => self.runs.push(path),
@@ -280,6 +281,15 @@ impl Index {
             _ => {}
         }
     }
+}
+
+/// Lists the files that a GitRepo of Fleet's names in the place of a `fleet.yaml`.
+fn bundles(repo: Node<'_>) -> Vec<RepoPath> {
+    let file = |bundle: Node<'_>| {
+        let base = RepoPath::resolve_folder("", bundle.text(&["base"])?.trim_start_matches('/'))?;
+        RepoPath::resolve(&base, bundle.text(&["options"]).filter(|options| !options.is_empty())?)
+    };
+    repo.get("bundles").into_iter().flat_map(Node::items).filter_map(file).collect()
 }
 
 fn release(path: RepoPath, spec: Node<'_>) -> Release {

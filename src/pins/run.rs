@@ -362,7 +362,7 @@ fn shapes(context: &Context<'_>, file: &File, result: &mut FileResult) {
     let FileResult { found, claims, .. } = result;
     let place = Place::of(file);
     let name = file.path.name();
-    let mut tells_fleet = fleet::is_bundle(name);
+    let mut tells_fleet = fleet::is_bundle(name) || context.index.bundles.contains(&file.path);
     for object in Object::processed(place) {
         image::object(place, &object, found);
         unread_variables(place, &object, found);
