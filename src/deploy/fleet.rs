@@ -81,6 +81,11 @@ fn chosen(target: &Value) -> Vec<(&'static str, String)> {
     ways.into_iter().filter_map(said).collect()
 }
 
+/// Tells whether a target chooses all clusters.
+fn takes_all(target: &Value) -> bool {
+    chosen(target).len() == 1 && target.get("clusterSelector") == Some(&Value::empty())
+}
+
 /// Tells whether a target is there for clusters that get nothing.
 fn is_off(target: &Value) -> bool {
     is_true(target, &["doNotDeploy"])
@@ -137,9 +142,8 @@ fn taken(document: &Value) -> impl Iterator<Item = (String, &Value, bool)> {
     let (mut taken, mut all_are_taken) = (BTreeSet::new(), false);
     customizations(document).map(move |(part, target)| {
         let chosen = chosen(target);
-        let takes_all = chosen.len() == 1 && target.get("clusterSelector") == Some(&Value::empty());
         let is_behind = all_are_taken || !chosen.is_empty() && !taken.insert(chosen);
-        all_are_taken |= takes_all;
+        all_are_taken |= takes_all(target);
         (part, target, is_behind || is_off(target))
     })
 }

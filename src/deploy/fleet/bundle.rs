@@ -11,7 +11,7 @@ use std::{
 use super::{
     chosen, customizations, customized,
     git_repo::{self, Clusters, GitRepo},
-    is_bundle, taken, told,
+    is_bundle, is_off, taken, takes_all, told,
 };
 use crate::{
     deploy::{
@@ -239,7 +239,14 @@ impl Told<'_> {
             let bundle = self.bundle((releases, namespaces, manifests), None, &Labels::new());
             found.push(Bundle { is_for_all, ..bundle });
         } else {
-            for clusters in self.clusters.iter().filter(|clusters| !own.contains(&clusters.chosen)) {
+            // The first target that chooses clusters is theirs.
+            let gets_nothing = |clusters: &Clusters| {
+                let mut targets = customizations(self.document).map(|(_, target)| target);
+                let first = targets.find(|target| takes_all(target) || chosen(target) == clusters.chosen);
+                first.is_some_and(is_off)
+            };
+            let is_left = |clusters: &&Clusters| !own.contains(&clusters.chosen) && !gets_nothing(clusters);
+            for clusters in self.clusters.iter().filter(is_left) {
                 // What is said for others of them is none of theirs.
                 let of = |target: &Value| Some(chosen(target)).filter(is_known);
                 let is_its = |target: &Value| of(target).is_none_or(|of| of == clusters.chosen);
@@ -413,6 +420,20 @@ mod tests {
         let annotated = "namespaceAnnotations: {a: b}\ntargetCustomizations: [{clusterName: a, namespaceAnnotations: {a: c}}]\n";
         let beside = shown(&[("a/fleet.yaml", text), ("b/fleet.yaml", annotated)]);
         assert_eq!(beside.last().map(String::as_str), Some("b/fleet.yaml all 0 2 0"));
+    }
+
+    #[test]
+    fn a_bundle_goes_to_no_cluster_that_gets_nothing_of_it() {
+        let repo = "apiVersion: fleet.cattle.io/v1alpha1\nkind: GitRepo\nmetadata: {name: a}\nspec: {paths: [mesh], targets: \
+                    [{clusterName: west}, {clusterName: east}]}\n";
+        let of = |targets: &str| {
+            let mesh = format!("helm: {{repo: x, chart: y}}\ntargetCustomizations: [{targets}]\n");
+            shown(&[("mesh/fleet.yaml", &mesh), ("repo.yaml", repo)])
+        };
+        let (off, both) = ("{clusterName: west, doNotDeploy: true}", ["west", "east"]);
+        assert_eq!(of(off), ["mesh/fleet.yaml east 1 0 0"]);
+        let first = both.map(|name| format!("mesh/fleet.yaml {name} 1 0 0"));
+        assert_eq!(of(&format!("{{clusterName: west}}, {off}")), first, "another target comes first");
     }
 
     #[test]
