@@ -168,6 +168,7 @@ fn list(scope: &Scope<'_>, name: &str, args: &[Value]) -> Option<Value> {
             }
             Some(Value::list(items.into_iter().map(|(_, item)| item).collect()))
         }
+        "setproduct" => product(args),
         "coalescelist" => args.iter().find(|list| !list.items().is_empty()).cloned(),
         "index" => {
             let wanted = scope.text(args.get(1)?)?;
@@ -189,6 +190,20 @@ fn list(scope: &Scope<'_>, name: &str, args: &[Value]) -> Option<Value> {
         }
         _ => None,
     }
+}
+
+/// Puts each item of a list with each of the others, the last one's first.
+fn product(args: &[Value]) -> Option<Value> {
+    let mut all: Vec<Vec<Value>> = vec![Vec::new()];
+    for arg in args {
+        let Value::List(items) = arg else { return None };
+        let with = |head: &Vec<Value>| {
+            let whole = |item: &Value| head.iter().chain([item]).cloned().collect();
+            items.iter().map(whole).collect::<Vec<Vec<Value>>>()
+        };
+        all = all.iter().flat_map(with).take(INSTANCES).collect();
+    }
+    Some(Value::list(all.into_iter().map(Value::list).collect()))
 }
 
 /// Functions of one text.
