@@ -401,6 +401,9 @@ impl<R: Default + Send> Builder<'_, R> {
             }
             Makes::Chart(read) => {
                 let sources = kinds::sources(object, cluster);
+                if !kept::leads(object, &sources) {
+                    return;
+                }
                 let asks = object.by.as_ref().unwrap_or(&object.file);
                 for own in &self.variants(cluster, &sources, &[asks], &mut gathered.facts.facts) {
                     let cluster = &Cluster::within(own.iter().copied(), cluster);

@@ -166,7 +166,8 @@ impl Index {
         index.objects.extend(path(is(kinds::asks) || speaks()));
         // A chart may be given objects that lead to others, or specs of them.
         let has_more = || file.text.matches("apiVersion").count() > objects.len();
-        let gives = || is(kinds::asks) && (has_more() || file.text.contains("targetRevision"));
+        let has_map = || file.text.contains("valuesFrom");
+        let gives = || is(kinds::asks) && (has_map() || has_more() || file.text.contains("targetRevision"));
         index.leading.extend(path(is(kinds::leads) || gives()));
         index.referable.extend(path(is(kinds::is_referred)));
         for object in objects {

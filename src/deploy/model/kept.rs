@@ -35,6 +35,16 @@ pub(super) struct Kept {
     pub objects: Vec<Object>,
 }
 
+/// Tells whether a chart that an object asks for may lead to others: it is one of the tree, or is given objects, also by what
+/// else says more of it.
+pub(super) fn leads(object: &Object, sources: &[&Object]) -> bool {
+    let values = |own: &Object| {
+        let places = [&["spec", "values"][..], &["spec", "valuesContent"], &["data"]];
+        places.into_iter().filter_map(|place| own.value.path(place)).any(handed::has)
+    };
+    flux::is_of_tree(object) || values(object) || sources.iter().copied().any(values)
+}
+
 // === impl Kept ===
 
 impl Kept {
@@ -71,9 +81,10 @@ impl Kept {
             return self.roots.push(object);
         }
         let asks = kinds::asks(&group, &kind);
-        // A chart of k3s may have objects from a second object of its name. There are few of both.
-        let gives = || group == k3s::GROUP || object.value.path(&["spec", "values"]).is_some_and(handed::has);
-        if asks && (flux::is_of_tree(&object) || gives()) {
+        // What others give it is known once these are.
+        let is_given = || object.value.get("spec").is_some_and(|spec| !spec.list_at("valuesFrom").is_empty());
+        let may_lead = || group == k3s::GROUP || is_given() || leads(&object, &[]);
+        if asks && may_lead() {
             self.roots.push(object.clone());
         }
         // The version of a source is what it fetches, whoever asks for it. Of HelmReleases there are thousands.
