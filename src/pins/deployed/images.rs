@@ -13,6 +13,7 @@ use crate::{
         found::{RunBy, Spec},
         image::{self, Around, LinkerdImage, Reference},
         origin::Ours,
+        release_names::tokens,
         rendered,
         under::{self, Under},
         version_text::Expects,
@@ -109,15 +110,21 @@ pub(super) fn printed(object: &Object) -> Option<Over> {
     Some(Over { ours, under, run_by: RunBy::Other })
 }
 
-/// Takes the images against which a patch holds those of a committed rendering: they go with it.
+/// Takes the images and other releases against which a patch holds what a committed rendering has: they go with it.
 pub(super) fn take_guards(guards: &[Guard], is_printed: &dyn Fn(&RepoPath) -> bool, claims: &mut Claims) {
     for Guard { guard, value } in guards {
         let mut files = value.origins().map(|at| &at.source.path);
         let Some(path) = files.find(|path| is_printed(path)) else { continue };
-        let Some((part, found)) = image::pinned(&guard.text()) else { continue };
-        let under = Under::Printed { path: path.clone(), chart: None };
-        let spec = Spec::platform(PinKind::Image, Expects::Edge).staying(found.stays).under(&[under]);
-        claims.take(&guard.cut(part), &spec);
+        let under = [Under::Printed { path: path.clone(), chart: None }];
+        let spec = |expects| Spec::platform(PinKind::Image, expects).under(&under);
+        let text = guard.text();
+        if let Some((part, found)) = image::pinned(&text) {
+            claims.take(&guard.cut(part), &spec(Expects::Edge).staying(found.stays));
+            continue;
+        }
+        for token in tokens(&text) {
+            claims.take(&guard.cut(token.span), &spec(Expects::Either));
+        }
     }
 }
 
