@@ -10,6 +10,8 @@ use super::{
     value::{Scalar, Value},
 };
 
+/// Where what is said of an object that is not here has the values that `test` holds against it.
+pub const TESTED: &str = "op: test";
 /// The most values that an object may grow to.
 const VALUES: usize = 200_000;
 /// The deepest nesting that an object may grow to.

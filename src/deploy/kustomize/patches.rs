@@ -95,11 +95,15 @@ impl<'v> Patch<'v> {
         if selected.is_empty() {
             let (kind, name) = (text_of(target.get("kind")), text_of(target.get("name")));
             self.no_target(builder, here, layer, &format!("{kind} {name}"), || said.clone());
-            // What is tested of a chart's containers is what the chart gives: it moves with the chart.
+            // What is tested of what a chart gives is of the chart's release: it moves with the chart.
             let is_image = |op: &str, path: &str| op == "test" && path.contains("ontainers/");
-            let tested = made(operations, target, first, &is_image);
-            if layer.outside && tested.get("spec").is_some() {
-                builder.strays.push(Object::new(tested, here.path.clone(), None));
+            let is_other = |op: &str, path: &str| op == "test" && !is_image(op, path);
+            let images = made(operations, target, first, &is_image);
+            let mut others = made(&[], target, first, &is_other);
+            others.insert(json_patch::TESTED, made(operations, target, first, &is_other));
+            if layer.outside && operations.iter().any(is_test) {
+                let stray = |tested: Value| Object::new(tested, here.path.clone(), None);
+                builder.strays.extend([images, others].map(stray));
             }
         }
         self.says(builder, here, layer, said, !selected.is_empty());
@@ -302,6 +306,10 @@ fn documents(
 /// Kustomize takes for JSON what begins as a list in JSON does, and other YAML in flow style is none.
 fn is_broken_json(text: &str) -> bool {
     text.starts_with('[') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_err()
+}
+
+fn is_test(operation: &Value) -> bool {
+    operation.text(&["op"]).is_some_and(|op| op == "test")
 }
 
 /// What some operations say of an object that is not here: the values that they put or test, where they do.

@@ -5,7 +5,11 @@
 
 use super::{charts::is_foreign, claims::Claims, foreign::By};
 use crate::{
-    deploy::{ChartRelease, Object, Scalar, Value, json_patch::Guard, umbrella},
+    deploy::{
+        ChartRelease, Object, Scalar, Value,
+        json_patch::{self, Guard},
+        umbrella,
+    },
     linkerd,
     pins::{
         PinKind, Reason,
@@ -124,6 +128,21 @@ pub(super) fn take_guards(guards: &[Guard], is_printed: &dyn Fn(&RepoPath) -> bo
         }
         for token in tokens(&text) {
             claims.take(&guard.cut(token.span), &spec(Expects::Either));
+        }
+    }
+}
+
+/// Takes the releases against which a patch holds what charts of Linkerd's give: they go with these.
+pub(super) fn take_tested(object: &Object, over: &[Over], claims: &mut Claims) {
+    let Some((first, tested)) = over.first().zip(object.value.get(json_patch::TESTED)) else { return };
+    let all: Vec<&Over> = over.iter().collect();
+    for scalar in tested.scalars() {
+        for token in tokens(&scalar.text()) {
+            let mut spec = first.ours.fill(Spec::platform(PinKind::Image, Expects::Either));
+            if over.iter().any(|other| other.ours.chart != first.ours.chart) {
+                spec.chart = None;
+            }
+            claims.take(&scalar.cut(token.span), &spec.under(&under(&all)));
         }
     }
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashSet};
 use super::{
     charts,
     claims::Claims,
-    images::{is_image, over, printed, take_containers, take_guards, take_images},
+    images::{is_image, over, printed, take_containers, take_guards, take_images, take_tested},
     objects::take_object,
     release::{take_asked, take_copy, take_dependency, take_elsewhere},
     values_files::take_values_file,
@@ -104,7 +104,9 @@ pub(in crate::pins) fn roots(
         }
         Fact::Part(object, cluster, charts) => {
             take_object(object, cluster, context.options, claims);
-            take_containers(object, &over(context, charts, object), claims);
+            let over = over(context, charts, object);
+            take_containers(object, &over, claims);
+            take_tested(object, &over, claims);
         }
         Fact::Images(images, charts) => take_images(images, &over(context, charts, None), claims),
         Fact::Guards(guards) => {
