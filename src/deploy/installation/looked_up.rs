@@ -1,8 +1,11 @@
 //! Objects that releases and roots look up, and what of an object says that it looks others up.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::Mark;
+use super::{
+    Mark,
+    top::{self, Away, Id},
+};
 use crate::{
     deploy::{argo, cluster::Cluster, files::Files, flux, k3s, kinds, object::Object, openshift, suspended},
     repo::{RepoPath, parallel},
@@ -79,4 +82,24 @@ pub(super) fn own_sources<'c>(release: &Object, cluster: &Cluster<'c>) -> Option
     }
     let [own] = cluster.variants(&sources, &release.files()).try_into().ok()?;
     Some(own)
+}
+
+/// Says of objects of a cluster, each beside where it goes, to which clusters they belong: what releases ask for, which may be for
+/// other clusters, to those of the releases; all else to its own.
+pub(super) fn seats(
+    objects: &[(&Object, &Option<Away>)],
+    cluster: &Cluster<'_>,
+) -> Vec<BTreeSet<Option<Away>>> {
+    let mut asked: BTreeMap<(Id, &Option<Away>), BTreeSet<Option<Away>>> = BTreeMap::new();
+    for (asks, own) in objects {
+        for source in kinds::sources(asks, cluster) {
+            let seat = top::away(asks).or_else(|| (*own).clone());
+            asked.entry((top::id(source), *own)).or_default().insert(seat);
+        }
+    }
+    let of = |(object, own): &(&Object, &Option<Away>)| {
+        let asked = asked.get(&(top::id(object), *own)).cloned();
+        asked.unwrap_or_else(|| BTreeSet::from([(*own).clone()]))
+    };
+    objects.iter().map(of).collect()
 }

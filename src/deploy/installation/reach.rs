@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use super::{
     BUILDS, Knows, Mark, left,
-    looked_up::{fills, is_looked_up, is_release, is_remote, leaves_out, loose, own_sources},
+    looked_up::{fills, is_looked_up, is_release, is_remote, leaves_out, loose, own_sources, seats},
     places::Places,
     reached::{Reach, Waiting},
     together::Together,
@@ -399,21 +399,20 @@ impl<'w> Walk<'w> {
                 todo.push_back((object, Way { own, ..way() }));
                 continue;
             }
-            // What a release brings to another cluster is read with it.
-            if !is_remote(&object) {
-                let read = if ignored { &mut reach.maybe } else { &mut reach.exact };
-                object.value.scalars().into_iter().for_each(|scalar| places.read(scalar, read));
-            }
+            // What others ask for is read with them.
             if is_looked_up(&object) {
                 self.fills |= leaves_out(&object) || argo::is_own_cluster(&object);
                 self.kept.push((object, way()));
+                continue;
             }
+            let read = if ignored { &mut reach.maybe } else { &mut reach.exact };
+            object.value.scalars().into_iter().for_each(|scalar| places.read(scalar, read));
         }
         self.join(reach, way);
     }
 
-    /// Reads the charts of releases, whose sources and values are other objects of the cluster; a chart of the tree may bring
-    /// releases again.
+    /// Reads the charts of releases, whose sources and values are other objects of the cluster, and these; a chart of the tree
+    /// may bring releases again.
     fn releases(&mut self, outer: &Cluster<'_>) {
         for _ in 0..NESTED {
             let (kept, roots) = (std::mem::take(&mut self.kept), std::mem::take(&mut self.roots));
@@ -421,8 +420,11 @@ impl<'w> Walk<'w> {
             let cluster = Cluster::within(objects(), outer);
             let compared = flux::awaited_values(objects(), &cluster, self.files);
             self.bound.take(&compared, self.places);
-            for (object, way) in &kept {
-                self.release(object, way.clone().on(object), &cluster);
+            let placed: Vec<_> = kept.iter().map(|(object, way)| (object, &way.seat)).collect();
+            for ((object, way), seats) in kept.iter().zip(seats(&placed, &cluster)) {
+                for seat in seats {
+                    self.release(object, Way { seat, ..way.clone() }, &cluster);
+                }
             }
         }
     }
@@ -431,7 +433,9 @@ impl<'w> Walk<'w> {
         let own = own_sources(object, cluster).unwrap_or_default();
         let around = &Cluster::within(own, cluster);
         let watch = Watch::new(self.files);
-        let Some(made) = top::made(object, around, &watch) else { return };
+        let made = top::made(object, around, &watch);
+        let way = if made.is_some() { way.on(object) } else { way };
+        let made = made.unwrap_or_default();
         let (places, files, charts) = (self.places, self.files, self.charts);
         let mut reach = Reach::default();
         if way.idle || suspended::is_left(object, way.by) {
