@@ -1,4 +1,4 @@
-//! An Argo CD's own cluster, and those that it knows beside it.
+//! The own cluster of an Argo CD, or of a Flux, and those that it knows beside it.
 //!
 //! In: what goes to each cluster, and the installations. Out: the clusters to which nothing brings a control plane, where the
 //! Argo CD's own has one, or the own one, where others have: what runs there is none of theirs. Another address is that of
@@ -68,12 +68,25 @@ fn own(lots: &[Lot], groups: &[Group], told: &BTreeSet<&str>, marks: &[Mark]) ->
         let away = lot.away.as_ref().filter(|away| matches!(away, Away::Named(_)));
         away.is_some_and(|away| is_other(away, told) || is_named && lot.is_named)
     };
-    if groups.is_empty() || !groups.iter().all(|group| group.lots.iter().all(is_apart)) {
+    let is_remote = |lot: &Lot| matches!(lot.away, Some(Away::Remote { .. }));
+    // Flux runs in none of the clusters whose addresses it is given.
+    let is_fluxs = |lot: &Lot| {
+        let is_beside = |other: &Lot| is_remote(other) && other.files == lot.files;
+        lot.away.is_none() && lot.seated == Seated::ThatOfItself && lots.iter().any(is_beside)
+    };
+    let all = |is_apart: &dyn Fn(&Lot) -> bool| groups.iter().flat_map(|group| &group.lots).all(is_apart);
+    let (is_own, called): (&dyn Fn(&Lot) -> bool, _) = if groups.is_empty() {
         return None;
-    }
+    } else if all(&is_apart) {
+        (&is_hubs, Some(Away::Named(name.to_owned())))
+    } else if all(&is_remote) {
+        (&is_fluxs, None)
+    } else {
+        return None;
+    };
     let is_proxy = |mark: &usize| marks.get(*mark).is_some_and(|mark| mark.role == Role::Proxy);
-    let own = lots.iter().filter(|lot| is_hubs(lot)).map(|lot| Lot {
-        away: Some(Away::Named(name.to_owned())),
+    let own = lots.iter().filter(|lot| is_own(lot)).map(|lot| Lot {
+        away: called.clone(),
         marks: lot.marks.iter().copied().filter(is_proxy).collect(),
         waits: Waiting::default(),
         ..lot.clone()
