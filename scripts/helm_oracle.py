@@ -91,13 +91,17 @@ class Texts:
         return self.files[path][: found.start()].rstrip("\\\"' :").endswith(key)
 
     def is_written_for_proxies(self, number):
-        """Whether it stands beside the key of a proxy version, or where a HelmRelease takes the value of that key from.
+        """Whether it stands beside the key of a proxy version, or where a HelmRelease takes the value of that key from, or helmfile sets it.
 
         Such a release moves with the others, whatever is laid over it.
         """
         if self.is_beside(number, PROXY):
             return True
         path, _ = self.tokens[number]
+        of_helmfile = parsed(self.with_numbers([number])["helmfile.yaml"]) if path == "helmfile.yaml" else []
+        sets = [g for d in of_helmfile for release in d["releases"] for g in release.get("set", [])]
+        if any(g["name"].replace("\\", "").endswith(PROXY) and str(FIRST + number) in str(g["value"]) for g in sets):
+            return True
         of_kind = lambda kind, text: [d for d in parsed(text) if isinstance(d, dict) and d.get("kind") == kind]
         values = {d["metadata"]["name"]: d["data"] for d in of_kind("ConfigMap", self.with_numbers([number])[path])}
         releases = [d for text in self.files.values() for d in of_kind("HelmRelease", text)]

@@ -118,8 +118,16 @@ impl Layers<'_> {
             Some(object) => layers.push(Layer::values(object)),
             None => layers.extend(self.text()),
         }
+        layers.extend(self.parameters().0);
+        layers.extend(self.helm.list_at("fileParameters").iter().filter_map(|p| self.file_parameter(p)));
+        layers
+    }
+
+    /// Returns the single values, and those of which another one of the same name takes the place.
+    fn parameters(&self) -> (Vec<Layer>, Vec<Layer>) {
         let mut looks: Vec<Parameter> = Vec::new();
         let mut texts: Vec<Parameter> = Vec::new();
+        let mut replaced: Vec<Parameter> = Vec::new();
         for parameter in self.helm.list_at("parameters") {
             let Some(name) = parameter.scalar(&["name"]) else { continue };
             let value = parameter.scalar(&["value"]).cloned().unwrap_or_else(|| Scalar::made(""));
@@ -128,17 +136,17 @@ impl Layers<'_> {
             let (list, kind) =
                 if forced { (&mut texts, ParameterKind::Text) } else { (&mut looks, ParameterKind::Looks) };
             // Of two of one name the last counts.
-            list.retain(|p| p.name.text() != name.text());
+            replaced.extend(list.extract_if(.., |p| p.name.text() == name.text()));
             list.push(Parameter { name: name.clone(), value, kind });
         }
-        layers.extend(looks.into_iter().chain(texts).map(Layer::Set));
-        layers.extend(self.helm.list_at("fileParameters").iter().filter_map(|p| self.file_parameter(p)));
-        layers
+        let layers = |all: Vec<Parameter>| all.into_iter().map(Layer::Set);
+        (layers(looks).chain(layers(texts)).collect(), layers(replaced).collect())
     }
 
-    /// Returns what Argo CD does not look at: with `valuesObject`, `values`.
+    /// Returns what Argo CD does not look at: with `valuesObject`, `values`, and what another parameter takes the place of.
     fn ignored(&self) -> Vec<Layer> {
-        self.helm.get("valuesObject").and_then(|_| self.text()).into_iter().collect()
+        let text = self.helm.get("valuesObject").and_then(|_| self.text());
+        text.into_iter().chain(self.parameters().1).collect()
     }
 
     fn text(&self) -> Option<Layer> {

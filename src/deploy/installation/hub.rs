@@ -68,7 +68,7 @@ fn own(lots: &[Lot], groups: &[Group], told: &BTreeSet<&str>, marks: &[Mark]) ->
         let away = lot.away.as_ref().filter(|away| matches!(away, Away::Named(_)));
         away.is_some_and(|away| is_other(away, told) || is_named && lot.is_named)
     };
-    let is_remote = |lot: &Lot| matches!(lot.away, Some(Away::Remote { .. }));
+    let is_remote = |lot: &Lot| lot.away.is_some() && lot.seated == Seated::ThatOfItself;
     // Flux runs in none of the clusters whose addresses it is given.
     let is_fluxs = |lot: &Lot| {
         let is_beside = |other: &Lot| is_remote(other) && other.files == lot.files;
