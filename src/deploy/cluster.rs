@@ -1,6 +1,7 @@
 //! The objects that one cluster gets, found by what other objects call them.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     ops::Range,
 };
@@ -19,11 +20,18 @@ type Called = [String; 4];
 /// Objects by kind and name.
 #[derive(Default)]
 pub struct Cluster<'a> {
-    objects: HashMap<(String, String), Vec<&'a Object>>,
+    objects: HashMap<(String, String), Vec<Named<'a>>>,
     /// The same by the folder of their file.
     folders: HashMap<&'a str, Vec<&'a Object>>,
     /// Objects of which one is taken where none of these fits as well.
     outer: Option<&'a Cluster<'a>>,
+}
+
+/// An object with what it is told from others of its kind and name by: a fleet has thousands of these.
+struct Named<'a> {
+    object: &'a Object,
+    group: Cow<'a, str>,
+    namespace: Option<Cow<'a, str>>,
 }
 
 /// What an object calls another one.
@@ -41,6 +49,20 @@ pub struct Reference<'r> {
     pub from: &'r RepoPath,
 }
 
+// === impl Named ===
+
+impl<'a> Named<'a> {
+    fn new(object: &'a Object) -> Self {
+        Self { object, group: object.group(), namespace: object.namespace().map(Scalar::text) }
+    }
+
+    /// Tells whether an object is another one that no cluster has beside this one.
+    fn is_namesake(&self, other: &Self) -> bool {
+        let is_alike = self.group == other.group && self.namespace == other.namespace;
+        is_alike && (self.object.file != other.object.file || is_made_apart(self.object, other.object))
+    }
+}
+
 // === impl Cluster ===
 
 impl<'a> Cluster<'a> {
@@ -50,7 +72,7 @@ impl<'a> Cluster<'a> {
         for object in objects {
             let Some(name) = object.name() else { continue };
             let key = (object.kind().into_owned(), name.text().into_owned());
-            cluster.objects.entry(key).or_default().push(object);
+            cluster.objects.entry(key).or_default().push(Named::new(object));
             let by =
                 object.by.as_ref().map(RepoPath::folder).filter(|folder| *folder != object.file.folder());
             for folder in by.into_iter().chain([object.file.folder()]) {
@@ -58,7 +80,10 @@ impl<'a> Cluster<'a> {
             }
         }
         // The sort is stable: of those of one file the first stays so.
-        cluster.objects.values_mut().for_each(|named| named.sort_by(|a, b| a.file.cmp(&b.file)));
+        cluster
+            .objects
+            .values_mut()
+            .for_each(|named| named.sort_by(|a, b| a.object.file.cmp(&b.object.file)));
         cluster
     }
 
@@ -84,34 +109,32 @@ impl<'a> Cluster<'a> {
     /// Finds the object that fits best, and how well its namespace does, less being better.
     fn best(&self, wanted: Reference<'_>) -> Option<(u8, &'a Object)> {
         let named = self.objects.get(&(wanted.kind.to_owned(), wanted.name.to_owned()))?;
-        let place = |object: &Object| {
-            let said = object.namespace().filter(|n| n.unknown_to().is_none());
-            match (said, wanted.namespace) {
-                (Some(said), Some(wanted)) => (said.text() == wanted).then_some(0),
+        let place = |named: &Named<'_>| {
+            let is_known = named.object.namespace().is_some_and(|name| name.unknown_to().is_none());
+            match (named.namespace.as_deref().filter(|_| is_known), wanted.namespace) {
+                (Some(said), Some(wanted)) => (said == wanted).then_some(0),
                 _ => Some(1),
             }
         };
         [0, 1].into_iter().find_map(|rank| {
-            let fits = |object: &&Object| object.group() == wanted.group && place(object) == Some(rank);
-            let found = nearest(named, wanted.from, |object| &object.file, fits)?;
-            Some((rank, *found))
+            let fits = |named: &Named<'_>| named.group == wanted.group && place(named) == Some(rank);
+            let found = nearest(named, wanted.from, |named| &named.object.file, fits)?;
+            Some((rank, found.object))
         })
     }
 
     /// Tells whether an object is of these themselves, rather than of those around them.
     pub fn has_itself(&self, object: &Object) -> bool {
-        self.named(object).any(|own| std::ptr::eq(own, object))
+        self.named(object).any(|own| std::ptr::eq(own.object, object))
     }
 
     /// Lists the objects of the same kind, namespace and name in other files, or that others make of the same one: no cluster
     /// has two of them.
     pub fn namesakes<'s>(&'s self, of: &'s Object) -> impl Iterator<Item = &'a Object> + 's {
-        let namespace = |object: &Object| object.namespace().map(|name| name.text().into_owned());
+        let own = Named::new(of);
         let all = std::iter::successors(Some(self), |cluster| cluster.outer);
-        all.flat_map(|cluster| cluster.named(of)).filter(move |other| {
-            let is_alike = other.group() == of.group() && namespace(other) == namespace(of);
-            is_alike && (other.file != of.file || is_made_apart(other, of))
-        })
+        let named = all.flat_map(|cluster| cluster.named(of));
+        named.filter(move |other| other.is_namesake(&own)).map(|named| named.object)
     }
 
     /// Tells whether an object that was found for one which asks for it is another cluster's: it is not built with that one, and
@@ -220,15 +243,16 @@ impl<'a> Cluster<'a> {
         if self.has_itself(found) {
             return vec![found];
         }
-        let all: Vec<&Object> = std::iter::once(found).chain(self.namesakes(found)).collect();
         let own: BTreeSet<&str> = asks.iter().flat_map(|path| path.folder().split('/')).collect();
         let alike = |object: &Object| {
-            let paths = std::iter::once(&object.file).chain(&object.by);
-            let parts: BTreeSet<&str> = paths.flat_map(|path| path.folder().split('/')).collect();
-            parts.intersection(&own).count()
+            let is_in =
+                |part: &&&str| files(object).any(|path| path.folder().split('/').any(|own| own == **part));
+            own.iter().filter(is_in).count()
         };
-        let most = all.iter().map(|object| alike(object)).max();
-        all.into_iter().filter(|object| Some(alike(object)) == most).collect()
+        let all = std::iter::once(found).chain(self.namesakes(found));
+        let all: Vec<(usize, &Object)> = all.map(|object| (alike(object), object)).collect();
+        let most = all.iter().map(|(alike, _)| *alike).max();
+        all.into_iter().filter(|(alike, _)| Some(*alike) == most).map(|(_, object)| object).collect()
     }
 
     fn of_folder(&self, folder: &str) -> Vec<&'a Object> {
@@ -243,16 +267,17 @@ impl<'a> Cluster<'a> {
     }
 
     /// Lists those of these themselves that are called as an object.
-    fn named(&self, object: &Object) -> impl Iterator<Item = &'a Object> {
+    fn named(&self, object: &Object) -> impl Iterator<Item = &Named<'a>> {
         let name = object.name().map(|name| name.text().into_owned()).unwrap_or_default();
         let named = self.objects.get(&(object.kind().into_owned(), name));
-        named.into_iter().flatten().copied()
+        named.into_iter().flatten()
     }
 
     /// Returns all objects of a kind, ordered by file.
     pub fn all(&self, group: &str, kind: &str) -> Vec<&'a Object> {
         let of_kind = self.objects.iter().filter(|((k, _), _)| k == kind).flat_map(|(_, objects)| objects);
-        let mut found: Vec<&Object> = of_kind.copied().filter(|o| o.group() == group).collect();
+        let mut found: Vec<&Object> =
+            of_kind.filter(|named| named.group == group).map(|named| named.object).collect();
         found.extend(self.outer.into_iter().flat_map(|outer| outer.all(group, kind)));
         found.sort_by(|a, b| {
             let key = |o: &Object| (o.file.clone(), o.name().map(|n| n.text().into_owned()));
@@ -265,9 +290,13 @@ impl<'a> Cluster<'a> {
 
 /// Counts the folders that the files by which two objects are known share.
 fn shared_folders(one: &Object, other: &Object) -> usize {
-    let (own, others) = (one.files(), other.files());
-    let shared = own.iter().flat_map(|path| others.iter().map(|other| path.shared_folders(other)));
+    let shared = files(one).flat_map(|path| files(other).map(|other| path.shared_folders(other)));
     shared.max().unwrap_or(0)
+}
+
+/// Lists the files by which the cluster of an object is known.
+fn files(object: &Object) -> impl Iterator<Item = &RepoPath> {
+    std::iter::once(&object.file).chain(&object.by)
 }
 
 /// Returns the folder by which the cluster of an object is known: of the file that took it in, or of its own.

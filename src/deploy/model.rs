@@ -11,11 +11,12 @@ mod gathered;
 mod kept;
 mod last;
 mod release;
+mod root;
 mod seen;
 mod written;
 
 use std::{
-    collections::{BTreeSet, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     sync::{OnceLock, atomic::AtomicUsize},
 };
 
@@ -34,10 +35,11 @@ use super::{
 };
 use crate::repo::{RepoPath, parallel};
 pub use fact::{After, Asked, Fact, Take};
-use gathered::{Charted, Gathered, Said};
+use gathered::{Gathered, Said};
 use kept::{Kept, Standing};
 use last::{Last, Queue};
-use seen::Seen;
+use root::{Root, What};
+use seen::{Beside, Seen};
 use written::AsWritten;
 pub use written::Written;
 
@@ -108,7 +110,7 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
     // What asks for variables, or may be patched, is as whoever applies it makes it, and as it stands there where nobody does.
     let (asking, whole) = last::parted(roots);
     for root in whole {
-        queue.extend(seen.is_new(root, &[]).then(|| Root::of(root)));
+        queue.extend(seen.is_new(root, &Beside::default()).then(|| Root::of(root)));
     }
     let mut built: Vec<Kept> = Vec::new();
     let mut from_builds: HashSet<RepoPath> = HashSet::new();
@@ -122,12 +124,20 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
         }
         let beyond = todo.split_off(todo.len().min(ROOTS.saturating_sub(built.len())));
         found.deployed.push(builder.left(&beyond, Bound::Roots(ROOTS)));
+        // Of one build thousands of roots may come.
+        let from: BTreeSet<Option<usize>> = todo.iter().map(|root| root.from).collect();
+        let own = |from: Option<usize>| {
+            from.and_then(|from| built.get(from)).map_or(&[][..], |kept| &kept.references)
+        };
+        let within: HashMap<_, _> =
+            from.into_iter().map(|from| (from, Cluster::within(own(from), &outer))).collect();
         let gathered = parallel::fold(&todo, |gathered: &mut Gathered<R>, root| {
-            let own = root.from.and_then(|from| built.get(from)).map_or(&[][..], |kept| &kept.references);
+            let cluster = within.get(&root.from).unwrap_or(&outer);
             let before = gathered.begin(root.standing);
-            builder.root(&root.what, &Cluster::within(own, &outer), gathered);
+            builder.root(&root.what, cluster, gathered);
             gathered.end(root.standing, before);
         });
+        drop(within);
         drop(outer);
         for of_roots in gathered {
             let Gathered { facts, said, shadowed: other, unmatched: idle, kept, replaced, .. } = of_roots;
@@ -150,7 +160,8 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
             parts.extend(said.parts);
             for mut kept in kept {
                 let roots = std::mem::take(&mut kept.roots).into_iter();
-                let roots = roots.filter(|root| seen.is_new(root, &kept.references));
+                let beside = Beside::of(&kept.references);
+                let roots = roots.filter(|root| seen.is_new(root, &beside));
                 let (from, standing) = (Some(built.len()), kept.standing);
                 queue.extend(roots.map(|root| Root { what: What::Object(root), from, standing }));
                 built.push(kept);
@@ -183,24 +194,6 @@ fn in_cluster<'k>(raw: &'k [Kept], built: &'k [Kept], from_builds: &HashSet<Repo
     let of_files = raw.iter().flat_map(|kept| &kept.references);
     let of_files = of_files.filter(|object| !from_builds.contains(&object.file));
     Cluster::new(of_files.chain(built.iter().flat_map(|kept| &kept.references)))
-}
-
-/// A root, and the build that it came of.
-struct Root {
-    what: What,
-    from: Option<usize>,
-    /// How far it is deployed.
-    standing: Standing,
-}
-
-enum What {
-    Folder(String),
-    Object(Object),
-    Chart(Box<ChartRelease>),
-    /// Those that others deploy, or would.
-    Objects(Vec<Object>),
-    Lone(Box<ChartRelease>),
-    Charted(Box<Charted>),
 }
 
 /// Who asks for the charts of a build.
@@ -242,32 +235,6 @@ struct Builder<'b, R> {
     left: AtomicUsize,
     /// Variables of artifacts that are not followed, once all is built.
     handed_on: OnceLock<BTreeSet<String>>,
-}
-
-// === impl Root ===
-
-impl Root {
-    fn new(what: What) -> Self {
-        Self { what, from: None, standing: Standing::Deployed }
-    }
-
-    fn of(object: &Object) -> Self {
-        Self::new(What::Object(object.clone()))
-    }
-
-    /// Returns those that entries name, without the folders that another root deploys: what these come to is its own to say.
-    fn all(entries: &Entries<'_>, deployed: &HashSet<String>) -> Vec<Self> {
-        let folders = entries.folders.iter().filter(|folder| !deployed.contains(*folder));
-        let folders = folders.map(|folder| What::Folder(folder.clone()));
-        let releases = entries.releases.iter().map(|release| What::Chart(Box::new(release.clone())));
-        let of = |objects: &[Object], standing| {
-            let root = || Self { standing, ..Self::new(What::Objects(objects.to_vec())) };
-            (!objects.is_empty()).then(root)
-        };
-        let deployed = of(entries.objects, Standing::Deployed);
-        let shadowed = of(entries.shadowed, Standing::Shadowed);
-        folders.chain(releases).map(Self::new).chain(deployed).chain(shadowed).collect()
-    }
 }
 
 // === impl Builder ===

@@ -8,7 +8,7 @@ use super::{
     gathered::{Gathered, Said},
     kept::{Kept, Standing},
     last::reads_cluster,
-    seen::Seen,
+    seen::{Beside, Seen},
 };
 use crate::{
     deploy::{cluster::Cluster, object::Object, value::Value},
@@ -60,7 +60,8 @@ impl<R: Default + Send> Builder<'_, R> {
         let mut seen = Seen::default();
         // All overlays of a base begin with the same.
         for Kept { roots, references, .. } in &mut covered {
-            roots.retain(|root| seen.is_new(root, references));
+            let beside = Beside::of(references);
+            roots.retain(|root| seen.is_new(root, &beside));
         }
         let gathered = parallel::fold(&covered, |gathered: &mut Gathered<R>, kept| {
             let cluster = Cluster::within(&kept.references, all);
@@ -78,7 +79,7 @@ impl<R: Default + Send> Builder<'_, R> {
     pub(super) fn laid_over(&self, mut releases: Vec<Object>, all: &Cluster<'_>) -> R {
         let mut seen = Seen::default();
         // All overlays of a base begin with the same.
-        releases.retain(|release| seen.is_new(release, &[]));
+        releases.retain(|release| seen.is_new(release, &Beside::default()));
         let mut said = Said::default();
         self.hand_over(&Kept { releases, ..Kept::default() }, all, false, &mut said);
         said.facts

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::{Builder, Fact, Gathered, Root, Seen, What, gathered::Charted, kept::Standing};
+use super::{Beside, Builder, Fact, Gathered, Root, Seen, What, gathered::Charted, kept::Standing};
 use crate::deploy::{
     build::Build, chart::ChartRelease, cluster::Cluster, flux, handed, note::About, object::Object,
     tree_chart::Rendered, value::Value,
@@ -112,7 +112,8 @@ impl Last<'_> {
     /// Returns the roots that nobody filled; after them the charts, which they may deploy, and what is left of these.
     pub fn take(&mut self, seen: &mut Seen) -> Vec<Root> {
         let open: Vec<&Object> = self.asking.drain(..).filter(|root| !seen.has(root)).collect();
-        let open: Vec<Root> = open.into_iter().filter(|root| seen.is_new(root, &[])).map(Root::of).collect();
+        let open: Vec<Root> =
+            open.into_iter().filter(|root| seen.is_new(root, &Beside::default())).map(Root::of).collect();
         if !open.is_empty() {
             return open;
         }

@@ -1,6 +1,6 @@
 //! The roots that the model has met.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::{
     deploy::{
@@ -28,36 +28,49 @@ struct Met {
 /// Where a Kustomization names the maps that it has variables from.
 const VARIABLES: &[&str] = &["spec", "postBuild", "substituteFrom"];
 
-/// Lists such maps, and the inputs of a ResourceSet.
-fn given(root: &Object, beside: &[Object]) -> Vec<Value> {
-    if flux::copies(root) {
-        return beside.iter().map(|object| object.value.clone()).collect();
+/// What is built beside roots, with the maps in it by their names.
+#[derive(Default)]
+pub(super) struct Beside<'k> {
+    objects: &'k [Object],
+    maps: HashMap<String, Vec<&'k Object>>,
+}
+
+// === impl Beside ===
+
+impl<'k> Beside<'k> {
+    pub fn of(objects: &'k [Object]) -> Self {
+        let mut maps: HashMap<String, Vec<&Object>> = HashMap::new();
+        for map in objects.iter().filter(|map| matches!(&*map.kind(), "ConfigMap" | "Secret")) {
+            let name = map.name().map(Scalar::text);
+            name.iter().for_each(|name| maps.entry(without_hash(name).to_owned()).or_default().push(map));
+        }
+        Self { objects, maps }
     }
-    if root.value.path(&["spec", "inputsFrom"]).is_some() {
-        let inputs = beside.iter().filter(|object| object.kind() == "ResourceSetInputProvider");
-        return inputs.map(|object| object.value.clone()).collect();
-    }
-    const FROM: [&[&str]; 2] = [&["spec", "valuesFrom"], VARIABLES];
-    let from = FROM.iter().filter_map(|path| root.value.path(path)).flat_map(Value::items);
-    let names: Vec<_> = from.filter_map(|from| from.text(&["name"])).collect();
-    let is_named = |map: &&Object| {
-        let name = map.name().map(Scalar::text);
-        let plain = name.as_deref().map(without_hash);
-        matches!(&*map.kind(), "ConfigMap" | "Secret") && names.iter().any(|own| Some(&**own) == plain)
-    };
-    match names.is_empty() {
-        true => Vec::new(),
-        false => beside.iter().filter(is_named).map(|map| map.value.clone()).collect(),
+
+    /// Lists the maps that a root has values or variables from, and the inputs of a ResourceSet.
+    fn given(&self, root: &Object) -> Vec<Value> {
+        if flux::copies(root) {
+            return self.objects.iter().map(|object| object.value.clone()).collect();
+        }
+        if root.value.path(&["spec", "inputsFrom"]).is_some() {
+            let inputs = self.objects.iter().filter(|object| object.kind() == "ResourceSetInputProvider");
+            return inputs.map(|object| object.value.clone()).collect();
+        }
+        const FROM: [&[&str]; 2] = [&["spec", "valuesFrom"], VARIABLES];
+        let from = FROM.iter().filter_map(|path| root.value.path(path)).flat_map(Value::items);
+        let names: BTreeSet<_> = from.filter_map(|from| from.text(&["name"])).collect();
+        let maps = names.iter().filter_map(|name| self.maps.get(&**name)).flatten();
+        maps.map(|map| map.value.clone()).collect()
     }
 }
 
 // === impl Met ===
 
 impl Met {
-    fn of(root: &Object, beside: &[Object]) -> Self {
+    fn of(root: &Object, beside: &Beside<'_>) -> Self {
         let by = root.by.as_ref().filter(|_| root.value.path(VARIABLES).is_some());
         let by = by.map(|path| path.folder().to_owned());
-        Self { root: root.value.clone(), given: given(root, beside), by }
+        Self { root: root.value.clone(), given: beside.given(root), by }
     }
 
     /// Tells whether it comes to all that another one does. What no overlay takes in is read as whatever cluster has it.
@@ -81,7 +94,7 @@ impl Seen {
     }
 
     /// Notes a root that was built beside others; tells whether it was not known.
-    pub fn is_new(&mut self, root: &Object, beside: &[Object]) -> bool {
+    pub fn is_new(&mut self, root: &Object, beside: &Beside<'_>) -> bool {
         let met = Met::of(root, beside);
         let known = self.0.entry(id(root)).or_default();
         let is_new = !known.iter().any(|known| known.covers(&met));
