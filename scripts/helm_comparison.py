@@ -45,9 +45,14 @@ class Comparison:
 
     def is_read(self, number):
         """Asks of one release alone, where many at once may change what is compared with each other."""
-        if self.faithful:
-            return number in self.read
-        printed = oracle.build(self.asked.helm, self.tree.with_numbers([number])).values()
+        return number in self.read if self.faithful else self.is_printed(self.tree, number)
+
+    def is_read_once_on(self, number):
+        """The same with all switched on."""
+        return number in self.off or not self.faithful and self.is_printed(self.tree.switched_on(), number)
+
+    def is_printed(self, tree, number):
+        printed = oracle.build(self.asked.helm, tree.with_numbers([number])).values()
         return any(number in oracle.numbers(text) for text in printed if isinstance(text, str))
 
     def uplinker(self, *words):
@@ -82,7 +87,7 @@ class Comparison:
         for number in range(len(self.tree.tokens)):
             moves, is_read = number in moved, number in self.read
             if moves != is_read:
-                is_read = self.is_read(number) or number in self.off
+                is_read = self.is_read(number) or self.is_read_once_on(number)
             path, line, column, text = self.tree.place(number)
             if not is_read and (self.tree.is_written_for_proxies(number) or self.tree.is_written_for_linkerd(number)):
                 # The value of the key is a pin in whatever file it stands.
