@@ -124,13 +124,7 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
         }
         let beyond = todo.split_off(todo.len().min(ROOTS.saturating_sub(built.len())));
         found.deployed.push(builder.left(&beyond, Bound::Roots(ROOTS)));
-        // Of one build thousands of roots may come.
-        let from: BTreeSet<Option<usize>> = todo.iter().map(|root| root.from).collect();
-        let own = |from: Option<usize>| {
-            from.and_then(|from| built.get(from)).map_or(&[][..], |kept| &kept.references)
-        };
-        let within: HashMap<_, _> =
-            from.into_iter().map(|from| (from, Cluster::within(own(from), &outer))).collect();
+        let within = within(&todo, &built, &outer);
         let gathered = parallel::fold(&todo, |gathered: &mut Gathered<R>, root| {
             let cluster = within.get(&root.from).unwrap_or(&outer);
             let before = gathered.begin(root.standing);
@@ -159,11 +153,7 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
             found.written.push(said.facts);
             parts.extend(said.parts);
             for mut kept in kept {
-                let roots = std::mem::take(&mut kept.roots).into_iter();
-                let beside = Beside::of(&kept.references);
-                let roots = roots.filter(|root| seen.is_new(root, &beside));
-                let (from, standing) = (Some(built.len()), kept.standing);
-                queue.extend(roots.map(|root| Root { what: What::Object(root), from, standing }));
+                queue.extend(Root::of_build(&mut kept, built.len(), &mut seen));
                 built.push(kept);
             }
         }
@@ -187,6 +177,18 @@ pub fn model<R: Default + Send>(files: &dyn Files, entries: &Entries<'_>, take: 
     found.unmatched.push(builder.over(&unmatched_parts, &built, &all));
     found.laid_over = builder.laid_over(laid_over, &all);
     found
+}
+
+/// Puts what was built beside roots before what clusters have, once for all roots of a build: there may be thousands.
+fn within<'k>(
+    roots: &[Root],
+    built: &'k [Kept],
+    outer: &'k Cluster<'k>,
+) -> HashMap<Option<usize>, Cluster<'k>> {
+    let from: BTreeSet<Option<usize>> = roots.iter().map(|root| root.from).collect();
+    let own =
+        |from: Option<usize>| from.and_then(|from| built.get(from)).map_or(&[][..], |kept| &kept.references);
+    from.into_iter().map(|from| (from, Cluster::within(own(from), outer))).collect()
 }
 
 /// Returns what clusters have: what builds make of files in the place of these.

@@ -2,7 +2,12 @@
 
 use std::collections::HashSet;
 
-use super::{Entries, gathered::Charted, kept::Standing};
+use super::{
+    Entries,
+    gathered::Charted,
+    kept::{Kept, Standing},
+    seen::{Beside, Seen},
+};
 use crate::deploy::{chart::ChartRelease, object::Object};
 
 /// A root, and the build that it came of.
@@ -32,6 +37,16 @@ impl Root {
 
     pub fn of(object: &Object) -> Self {
         Self::new(What::Object(object.clone()))
+    }
+
+    /// Takes those out of a build that are not known.
+    pub fn of_build(kept: &mut Kept, from: usize, seen: &mut Seen) -> Vec<Self> {
+        let roots = std::mem::take(&mut kept.roots).into_iter();
+        let beside = Beside::of(&kept.references);
+        let roots = roots.filter(|root| seen.is_new(root, &beside));
+        roots
+            .map(|root| Self { from: Some(from), standing: kept.standing, ..Self::new(What::Object(root)) })
+            .collect()
     }
 
     /// Returns those that entries name, without the folders that another root deploys: what these come to is its own to say.
