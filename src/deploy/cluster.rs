@@ -245,8 +245,9 @@ impl<'a> Cluster<'a> {
         }
         let own: BTreeSet<&str> = asks.iter().flat_map(|path| path.folder().split('/')).collect();
         let alike = |object: &Object| {
-            let is_in =
-                |part: &&&str| files(object).any(|path| path.folder().split('/').any(|own| own == **part));
+            let is_in = |part: &&&str| {
+                object.known_by().any(|path| path.folder().split('/').any(|own| own == **part))
+            };
             own.iter().filter(is_in).count()
         };
         let all = std::iter::once(found).chain(self.namesakes(found));
@@ -290,13 +291,8 @@ impl<'a> Cluster<'a> {
 
 /// Counts the folders that the files by which two objects are known share.
 fn shared_folders(one: &Object, other: &Object) -> usize {
-    let shared = files(one).flat_map(|path| files(other).map(|other| path.shared_folders(other)));
+    let shared = one.known_by().flat_map(|path| other.known_by().map(|other| path.shared_folders(other)));
     shared.max().unwrap_or(0)
-}
-
-/// Lists the files by which the cluster of an object is known.
-fn files(object: &Object) -> impl Iterator<Item = &RepoPath> {
-    std::iter::once(&object.file).chain(&object.by)
 }
 
 /// Returns the folder by which the cluster of an object is known: of the file that took it in, or of its own.

@@ -55,8 +55,13 @@ impl Object {
     }
 
     /// Lists the files by which its cluster is known: its own, and that of the outermost that took it in.
+    pub fn known_by(&self) -> impl Iterator<Item = &RepoPath> {
+        std::iter::once(&self.file).chain(&self.by)
+    }
+
+    /// The same at once.
     pub fn files(&self) -> Vec<&RepoPath> {
-        std::iter::once(&self.file).chain(&self.by).collect()
+        self.known_by().collect()
     }
 
     /// Returns `apiVersion`, `""` where there is none.

@@ -73,6 +73,7 @@ pub(super) fn release(source: &Source<'_>, place: Chart<'_>) -> Option<ChartRele
     let destination = source.application.value.scalar(&["spec", "destination", "namespace"]);
     let name = source.application.name().cloned().unwrap_or_else(|| Scalar::made(""));
     let layers = Layers { source, helm, folder };
+    let (parameters, replaced) = layers.parameters();
     Some(ChartRelease {
         part: source.part.clone(),
         by: source.application.by.clone(),
@@ -80,8 +81,8 @@ pub(super) fn release(source: &Source<'_>, place: Chart<'_>) -> Option<ChartRele
         is_part,
         release: of_helm("releaseName").unwrap_or(name),
         namespace: of_helm("namespace").or_else(|| destination.filter(|n| !n.text().is_empty()).cloned()),
-        layers: layers.all(),
-        ignored: layers.ignored(),
+        layers: layers.all(parameters),
+        ignored: layers.ignored(replaced),
         kube_version: of_helm("kubeVersion"),
         api_versions: helm.list_at("apiVersions").iter().filter_map(Value::as_scalar).cloned().collect(),
         apis: APIS.to_vec(),
@@ -112,13 +113,13 @@ enum Location {
 // === impl Layers ===
 
 impl Layers<'_> {
-    fn all(&self) -> Vec<Layer> {
+    fn all(&self, parameters: Vec<Layer>) -> Vec<Layer> {
         let mut layers = self.value_files();
         match self.helm.get("valuesObject") {
             Some(object) => layers.push(Layer::values(object)),
             None => layers.extend(self.text()),
         }
-        layers.extend(self.parameters().0);
+        layers.extend(parameters);
         layers.extend(self.helm.list_at("fileParameters").iter().filter_map(|p| self.file_parameter(p)));
         layers
     }
@@ -144,9 +145,9 @@ impl Layers<'_> {
     }
 
     /// Returns what Argo CD does not look at: with `valuesObject`, `values`, and what another parameter takes the place of.
-    fn ignored(&self) -> Vec<Layer> {
+    fn ignored(&self, replaced: Vec<Layer>) -> Vec<Layer> {
         let text = self.helm.get("valuesObject").and_then(|_| self.text());
-        text.into_iter().chain(self.parameters().1).collect()
+        text.into_iter().chain(replaced).collect()
     }
 
     fn text(&self) -> Option<Layer> {

@@ -24,6 +24,8 @@ use crate::{
 const NESTED: usize = 16;
 /// Blanks that are put before lines.
 const INDENT: usize = 256;
+/// Items of a list that is made: of one more than instances are looked at it is said that the rest is not.
+const ITEMS: usize = INSTANCES + 1;
 
 /// Functions that give something whatever they are given.
 const FORGIVING: [&str; 4] = ["try", "can", "coalesce", "fileexists"];
@@ -135,7 +137,7 @@ fn list(scope: &Scope<'_>, name: &str, args: &[Value]) -> Option<Value> {
                 [from, to] => (from, to),
                 _ => return None,
             };
-            Some(Value::list((from..to).take(INSTANCES).map(made).collect()))
+            Some(Value::list((from..to).take(ITEMS).map(made).collect()))
         }
         "element" => {
             let index = scope.text(args.get(1)?)?.parse::<usize>().ok()?;
@@ -192,7 +194,7 @@ fn list(scope: &Scope<'_>, name: &str, args: &[Value]) -> Option<Value> {
     }
 }
 
-/// Puts each item of a list with each of the others, the last one's first.
+/// Puts each item of a list with each of the others; the last list's change first.
 fn product(args: &[Value]) -> Option<Value> {
     let mut all: Vec<Vec<Value>> = vec![Vec::new()];
     for arg in args {
@@ -201,7 +203,7 @@ fn product(args: &[Value]) -> Option<Value> {
             let whole = |item: &Value| head.iter().chain([item]).cloned().collect();
             items.iter().map(whole).collect::<Vec<Vec<Value>>>()
         };
-        all = all.iter().flat_map(with).take(INSTANCES).collect();
+        all = all.iter().flat_map(with).take(ITEMS).collect();
     }
     Some(Value::list(all.into_iter().map(Value::list).collect()))
 }
@@ -464,4 +466,19 @@ pub(super) fn is_blank(value: &Value) -> bool {
 /// Tells whether a value is one of which the tree says nothing.
 pub(super) fn is_open(value: &Value) -> bool {
     open(value).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_product_is_cut_off_behind_what_is_looked_at() {
+        let list = |items| Value::list(vec![Value::empty(); items]);
+        let count = |args: &[Value]| product(args).map(|all| all.items().len());
+        assert_eq!(count(&[list(2), list(3)]), Some(6));
+        assert_eq!(count(&[list(2), list(0)]), Some(0));
+        assert_eq!(count(&[list(1_000), list(1_000), list(2)]), Some(INSTANCES + 1));
+        assert_eq!(count(&[list(2), Value::empty()]), None, "it is not known");
+    }
 }
